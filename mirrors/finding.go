@@ -1,7 +1,9 @@
 package mirrors
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -40,7 +42,7 @@ type Finding struct {
 	Severity Severity `json:"severity"`
 	Path     string   `json:"path"`   // such as mirrors["ghcr.io"].endpoints[1]; empty for the whole input
 	Line     int      `json:"line"`   // from 1; 0 when not known
-	Column   int      `json:"column"` // from 1, in bytes; 0 when not known
+	Column   int      `json:"column"` // from 1, in characters; 0 when not known
 	Message  string   `json:"message"`
 	Fix      string   `json:"fix"` // what is wanted or what to write instead; may be empty
 }
@@ -63,6 +65,13 @@ func (f Finding) String() string {
 
 // Findings are in the order of the input: by position where it is known, else by path.
 type Findings []Finding
+
+// sort orders by position; what has none keeps its order, at the beginning.
+func (fs Findings) sort() {
+	slices.SortStableFunc(fs, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+}
 
 // Err returns an [*Error] with the findings of severity error, nil when there is none.
 func (fs Findings) Err() error {
