@@ -1,0 +1,174 @@
+// Package cozystack reads which registries a node may pull from out of the
+// values of cozystack's Kubernetes charts: the map talos.registryMirrors.
+//
+//	talos:
+//	  registryMirrors:
+//	    ghcr.io:
+//	      endpoints: [https://harbor.example.com/v2/ghcr-proxy]
+//	      overridePath: true
+//	      skipFallback: false
+//
+// The charts put that map under machine.registries.mirrors as it is, so its
+// entries mean what they mean to Talos. They have no place for credentials or
+// TLS settings. The chart's other values are ignored, and the report names
+// them.
+package cozystack
+
+import (
+	"fmt"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/mirrorpatch/mirrorpatch/mirrors"
+	"github.com/mirrorpatch/mirrorpatch/mirrors/convert"
+)
+
+// Read reads values, YAML or JSON. The Source has each field's line and column
+// in the file, and its path there, such as
+// talos.registryMirrors["ghcr.io"].endpoints[0].
+//
+// The error is a [*mirrors.Error] with every mistake: what [mirrors.Decode]
+// reports, a key that is likely meant to be talos.registryMirrors and is not
+// (unknown-key), and a file that has no talos.registryMirrors (missing-key);
+// where there are no mirrors it is written {}, as the charts have it.
+func Read(data []byte) (*mirrors.Source, convert.Report, error) {
+	root, err := mirrors.ReadDocument(data)
+	if root == nil {
+		return nil, convert.Report{}, err
+	}
+	r := reader{errs: []error{err}} // repeated keys; the rest is looked at as well
+	r.root(root)
+	if err := mirrors.Join(r.errs...); err != nil {
+		return nil, convert.Report{}, err
+	}
+	return r.source, r.report, nil
+}
+
+const path = "talos.registryMirrors"
+
+type reader struct {
+	source *mirrors.Source
+	report convert.Report
+	errs   []error
+}
+
+func (r *reader) root(n *yaml.Node) {
+	var talos, misplaced bool
+	r.entries(n, "", func(key string, at, v *yaml.Node) {
+		switch {
+		case key == "talos":
+			talos = true
+			r.talos(v)
+		case key == "registryMirrors":
+			misplaced = true
+			r.wrong("unknown-key", key, at, "registryMirrors at the root of the values", "want it under talos")
+		case key == "registries":
+			misplaced = true
+			r.wrong("unknown-key", key, at, "the platform's registries are not what a chart reads", "want "+path)
+		case hasMirrors(v):
+			misplaced = true
+			r.wrong("unknown-key", key, at, fmt.Sprintf("registryMirrors under %q", key), "want it under talos")
+		default:
+			r.report.Ignored = append(r.report.Ignored, key)
+		}
+	})
+	if n.Kind == yaml.MappingNode && !talos && !misplaced {
+		r.wrong("missing-key", "", n, "no "+path+" in the file", "want it, {} where there are no mirrors; is the file another format, see --from?")
+	}
+}
+
+func (r *reader) talos(n *yaml.Node) {
+	var found, misspelt bool
+	r.entries(n, "talos", func(key string, at, v *yaml.Node) {
+		switch {
+		case key == "registryMirrors":
+			found = true
+			r.mirrors(at, v)
+		case aboutRegistries(key):
+			misspelt = true
+			r.wrong("unknown-key", "talos", at, fmt.Sprintf("unknown key %q", key), `did you mean "registryMirrors"?`)
+		default:
+			r.report.Ignored = append(r.report.Ignored, "talos."+key)
+		}
+	})
+	if n.Kind == yaml.MappingNode && !found && !misspelt {
+		r.wrong("missing-key", "talos", n, "no registryMirrors under talos", "want it, {} where there are no mirrors")
+	}
+}
+
+func (r *reader) mirrors(at, n *yaml.Node) {
+	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" {
+		r.wrong("wrong-kind", path, at, "found null", "want a mapping, {} where there are no mirrors")
+		return
+	}
+	var err error
+	r.source, err = mirrors.DecodeMirrors(n, path)
+	r.errs = append(r.errs, err)
+}
+
+// entries calls f for each key of a mapping, once: a repeated one is reported
+// by ReadDocument.
+func (r *reader) entries(n *yaml.Node, at string, f func(key string, k, v *yaml.Node)) {
+	n = resolve(n)
+	if n.Kind != yaml.MappingNode {
+		r.wrong("wrong-kind", at, n, "found "+kind(n), "want a mapping")
+		return
+	}
+	seen := map[string]bool{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		k, v := resolve(n.Content[i]), resolve(n.Content[i+1])
+		switch {
+		case k.Kind == yaml.ScalarNode && k.ShortTag() == "!!merge":
+			r.wrong("wrong-kind", at, n.Content[i], "a merge key", "write out what it stands for; within "+path+" it is followed")
+		case k.Kind == yaml.ScalarNode && !seen[k.Value]:
+			seen[k.Value] = true
+			f(k.Value, n.Content[i], v)
+		}
+	}
+}
+
+func (r *reader) wrong(rule, path string, at *yaml.Node, message, fix string) {
+	r.errs = append(r.errs, mirrors.Findings{{Rule: rule, Severity: mirrors.SeverityError, Path: path,
+		Line: at.Line, Column: at.Column, Message: message, Fix: fix}}.Err())
+}
+
+// hasMirrors reports whether a mapping has a key that is meant to be
+// registryMirrors: its parent may be a misspelt talos.
+func hasMirrors(n *yaml.Node) bool {
+	if n.Kind != yaml.MappingNode {
+		return false
+	}
+	for i := 0; i < len(n.Content); i += 2 {
+		if n.Content[i].Value == "registryMirrors" {
+			return true
+		}
+	}
+	return false
+}
+
+// aboutRegistries recognizes what people write for registryMirrors. The charts
+// have no other key under talos that it would take for one.
+func aboutRegistries(key string) bool {
+	key = strings.ToLower(key)
+	return strings.Contains(key, "mirror") || strings.Contains(key, "registr")
+}
+
+func resolve(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.AliasNode && n.Alias != nil {
+		return n.Alias
+	}
+	return n
+}
+
+func kind(n *yaml.Node) string {
+	switch {
+	case n.Kind == yaml.SequenceNode:
+		return "a list"
+	case n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null":
+		return "null"
+	case n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str":
+		return "a string"
+	}
+	return "a scalar"
+}
