@@ -1,0 +1,89 @@
+package escape
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// MaxArgument is the number of bytes that Linux lets one argument of a program
+// have (MAX_ARG_STRLEN, less the NUL at its end).
+const MaxArgument = 131071
+
+// Kubelet is the script as one string of a container's command or args, in
+// ["/bin/sh", "-c", it]. The kubelet replaces $(NAME) in these strings by
+// values of the container's environment before any shell runs, and $$ by $;
+// each $ is doubled here, so that the shell gets the script as it is.
+//
+// A script that is not valid UTF-8, which no Kubernetes string can hold, and
+// one of more than [MaxArgument] bytes are errors. A script in a mounted file
+// does not pass this layer: use [Script.Bytes] there.
+func (s Script) Kubelet() (string, error) {
+	var errs []*Error
+	if i := invalidUTF8(s.text); i >= 0 {
+		errs = append(errs, &Error{Place: "kubelet", Offset: i, Reason: fmt.Sprintf("line %d is not valid UTF-8, and a Kubernetes string is", 1+strings.Count(s.text[:i], "\n")),
+			Fix: "use KubeletBase64, or mount the script from a ConfigMap's binaryData"})
+	}
+	if len(s.text) > MaxArgument {
+		errs = append(errs, tooLong(len(s.text)))
+	}
+	if len(errs) > 0 {
+		return "", together(errs)
+	}
+	return string(AppendKubelet(make([]byte, 0, len(s.text)+strings.Count(s.text, "$")), s.text)), nil
+}
+
+// KubeletArg is s as one string of a container's command or args, or as the
+// value of an environment variable: each $ is doubled. It carries every valid
+// UTF-8 but NUL, up to [MaxArgument] bytes.
+func KubeletArg(s string) (string, error) {
+	var errs []*Error
+	if i := strings.IndexByte(s, 0); i >= 0 {
+		errs = append(errs, nul("kubelet", i))
+	}
+	if i := invalidUTF8(s); i >= 0 {
+		errs = append(errs, &Error{Place: "kubelet", Offset: i, Reason: "not valid UTF-8, and a Kubernetes string is", Fix: "carry the data as base64"})
+	}
+	if len(s) > MaxArgument {
+		errs = append(errs, tooLong(len(s)))
+	}
+	if len(errs) > 0 {
+		return "", together(errs)
+	}
+	return string(AppendKubelet(make([]byte, 0, len(s)+strings.Count(s, "$")), s)), nil
+}
+
+// AppendKubelet appends s to dst with each $ doubled. It does not refuse what
+// [KubeletArg] refuses.
+func AppendKubelet(dst []byte, s string) []byte {
+	for {
+		i := strings.IndexByte(s, '$')
+		if i < 0 {
+			return append(dst, s...)
+		}
+		dst = append(dst, s[:i]...)
+		dst = append(dst, "$$"...)
+		s = s[i+1:]
+	}
+}
+
+func tooLong(n int) *Error {
+	return &Error{Place: "kubelet", Offset: -1, Reason: fmt.Sprintf("%d bytes, and Linux takes at most %d in one argument", n, MaxArgument),
+		Fix: "mount it as a file from a ConfigMap, or from a Secret when it holds one"}
+}
+
+// invalidUTF8 is the offset of the first byte that is no part of valid UTF-8,
+// or -1.
+func invalidUTF8(s string) int {
+	if utf8.ValidString(s) {
+		return -1
+	}
+	for i, r := range s {
+		if r == utf8.RuneError {
+			if _, n := utf8.DecodeRuneInString(s[i:]); n <= 1 {
+				return i
+			}
+		}
+	}
+	return -1
+}

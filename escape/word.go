@@ -1,0 +1,46 @@
+package escape
+
+import "strings"
+
+// Word is s as one word of a command: '…', whatever s holds. An empty s is
+// the empty word ”, never nothing.
+//
+// It carries every byte but NUL, which no shell can hold; a NUL is an error
+// that the piece carries. The shell takes the word as data. A command that
+// evaluates its arguments (eval, sh -c, trap, [[ -eq ]]) still does.
+//
+// Single quotes are right in every locale; double quotes are not (bash 5.2 and
+// ksh93u+m in a Shift-JIS or GBK locale). Nothing is left bare because it looks
+// harmless: zsh 5.9 expands =ls, yash 2.52 splits at U+3000.
+func Word(s string) Shell {
+	if i := strings.IndexByte(s, 0); i >= 0 {
+		return failed(nul("word", i))
+	}
+	return Shell{
+		segments: []segment{{kind: source, text: string(AppendWord(make([]byte, 0, len(s)+2), s))}},
+		first:    '\'',
+		end:      seam{inWord: true},
+	}
+}
+
+// AppendWord appends what [Word] writes to dst. It does not look for NUL: a
+// caller who cannot rule it out uses [Word].
+func AppendWord(dst []byte, s string) []byte {
+	dst = append(dst, '\'')
+	for {
+		i := strings.IndexByte(s, '\'')
+		if i < 0 {
+			break
+		}
+		dst = append(dst, s[:i]...)
+		dst = append(dst, `'\''`...)
+		s = s[i+1:]
+	}
+	dst = append(dst, s...)
+	return append(dst, '\'')
+}
+
+// nul is the error for a NUL at offset i.
+func nul(place string, i int) *Error {
+	return &Error{Place: place, Offset: i, Reason: "byte 0x00 cannot stand in a shell script, an argument or a variable", Fix: "remove it, or carry the data as base64"}
+}
