@@ -1,0 +1,65 @@
+package configpatch
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+
+	"github.com/siderolabs/talos/pkg/machinery/config/configpatcher"
+)
+
+// Patch is one strategic-merge patch for a Talos machine configuration, never
+// a JSON 6902 one and never an empty one (Talos takes an empty patch for JSON
+// 6902). It is made by [Merge], [Replace] and [Converge] only.
+//
+// A patch may hold credentials: Bytes returns them, while fmt and log/slog
+// print its name and size only.
+type Patch struct {
+	name string
+	data []byte
+}
+
+// Bytes returns the patch as YAML. It is a copy.
+func (p Patch) Bytes() []byte { return append([]byte(nil), p.data...) }
+
+// Name returns a file name for talosctl's --config-patch @NAME, such as
+// "1-ensure.yaml". The names of patches that belong together sort in the order
+// of application.
+func (p Patch) Name() string { return p.name }
+
+// Load returns the patch as machinery's own type, for a caller that applies it.
+func (p Patch) Load() (configpatcher.Patch, error) { return loadPatch(p.data) }
+
+// String returns the name and the size. It never returns the content.
+func (p Patch) String() string { return fmt.Sprintf("%s (%d bytes)", p.name, len(p.data)) }
+
+// Format writes what String returns, for every verb and flag.
+func (p Patch) Format(f fmt.State, _ rune) { io.WriteString(f, p.String()) }
+
+// LogValue is String, for log/slog.
+func (p Patch) LogValue() slog.Value { return slog.StringValue(p.String()) }
+
+// Patches are patches in the order in which one call must apply them.
+type Patches []Patch
+
+// Strings returns the patches as text, as strategicPatches of a Cluster API
+// TalosConfigTemplate has them.
+func (ps Patches) Strings() []string {
+	out := make([]string, len(ps))
+	for i, p := range ps {
+		out[i] = string(p.data)
+	}
+	return out
+}
+
+// Load returns the patches as machinery's own type.
+func (ps Patches) Load() ([]configpatcher.Patch, error) {
+	out := make([]configpatcher.Patch, len(ps))
+	for i, p := range ps {
+		var err error
+		if out[i], err = p.Load(); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,207 @@
+package configpatch
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/siderolabs/talos/pkg/machinery/config"
+	"github.com/siderolabs/talos/pkg/machinery/config/configloader"
+	"github.com/siderolabs/talos/pkg/machinery/config/configpatcher"
+	"github.com/siderolabs/talos/pkg/machinery/config/encoder"
+
+	"github.com/mirrorpatch/mirrorpatch/mirrors"
+)
+
+// A witness is a configuration that a patch is tried on, and the Set that it
+// must keep beside the patch's own.
+type witness struct {
+	name string
+	data []byte
+	keep mirrors.Set
+}
+
+func emptyWitness() witness {
+	return witness{name: "an empty machine", data: []byte("version: v1alpha1\nmachine: {}\ncluster: {}\n")}
+}
+
+// foreignWitness has an entry of each kind that the Set does not name, in
+// every form that the version knows.
+func foreignWitness(set mirrors.Set, v Version) witness {
+	free := func(name string) string {
+		for {
+			_, m := set.Mirrors[name]
+			_, c := set.Config[name]
+			if !m && !c {
+				return name
+			}
+			name = "x" + name
+		}
+	}
+	legacy, document := free("legacy.other.example.com"), free("document.other.example.com")
+	entry := func(name string) mirrors.Set {
+		return mirrors.Set{
+			Mirrors: map[string]mirrors.Mirror{name: {Endpoints: []mirrors.Endpoint{{URL: "https://" + name + "/v2/a", OverridePath: true}}, SkipFallback: true}},
+			Config: map[string]mirrors.HostConfig{name: {
+				Auth: &mirrors.Auth{Username: "other"},
+				TLS:  &mirrors.TLS{InsecureSkipVerify: true},
+			}},
+		}
+	}
+	w := witness{name: "a machine with entries of others", keep: entry(legacy)}
+	w.data = append([]byte("version: v1alpha1\ncluster: {}\n"), render(w.keep, Legacy)...)
+	if !v.below(1, 12, 0) {
+		w.data = append(w.data, "---\n"...)
+		w.data = append(w.data, render(entry(document), Documents)...)
+		w.keep = union(w.keep, entry(document))
+	}
+	return w
+}
+
+func union(a, b mirrors.Set) mirrors.Set {
+	u := mirrors.Set{Mirrors: map[string]mirrors.Mirror{}, Config: map[string]mirrors.HostConfig{}}
+	for _, s := range []mirrors.Set{a, b} {
+		maps.Copy(u.Mirrors, s.Mirrors)
+		maps.Copy(u.Config, s.Config)
+	}
+	return u
+}
+
+// prove applies the patches to the witness and compares what comes out.
+func prove(w witness, set mirrors.Set, patches ...Patch) error {
+	base, err := load(w.data)
+	if err != nil {
+		return &Error{Reason: "proof: cannot load " + w.name, Err: err}
+	}
+	result, data, err := apply(w.data, patches...)
+	if err != nil {
+		return &Error{Reason: "proof: machinery refuses the patch on " + w.name, Err: err}
+	}
+	got, err := readProvider(result, data)
+	if err != nil {
+		return &Error{Reason: "proof: cannot read the result on " + w.name, Err: err}
+	}
+	want := set
+	if len(w.keep.Mirrors)+len(w.keep.Config) > 0 {
+		want = union(w.keep, set)
+	}
+	if err := sameSet(got.Set, want); err != nil {
+		return &Error{Reason: "proof: on " + w.name + " the patch gives another set", Err: err}
+	}
+	return validates(base, result)
+}
+
+// sameSet names the entries in which two Sets differ, not what they hold.
+func sameSet(got, want mirrors.Set) error {
+	if got.Equal(want) {
+		return nil
+	}
+	var p problems
+	for _, name := range slices.Sorted(maps.Keys(union(got, want).Mirrors)) {
+		g, okG := got.Mirrors[name]
+		w, okW := want.Mirrors[name]
+		if okG != okW || !g.Equal(w) {
+			p.add(KindMirror.path(name), "", "not as it should be")
+		}
+	}
+	for _, host := range slices.Sorted(maps.Keys(union(got, want).Config)) {
+		g, okG := got.Config[host]
+		w, okW := want.Config[host]
+		if okG != okW || !g.Equal(w) {
+			p.add(fmt.Sprintf("config[%q]", host), "", "not as it should be")
+		}
+	}
+	return p.err()
+}
+
+// metalMode is the mode in which Talos validates a configuration for bare metal.
+type metalMode struct{}
+
+func (metalMode) String() string        { return "metal" }
+func (metalMode) RequiresInstall() bool { return true }
+func (metalMode) InContainer() bool     { return false }
+
+// validates reports what Validate says about the result and did not say about
+// the base. The registry documents' own Validate is part of it.
+func validates(base, result config.Provider) error {
+	before, err := validate(base)
+	if err != nil {
+		return err
+	}
+	after, err := validate(result)
+	if err != nil {
+		return err
+	}
+	var p problems
+	for _, text := range after {
+		if !slices.Contains(before, text) {
+			p = append(p, &Error{Reason: "Talos would refuse the result: " + text})
+		}
+	}
+	return p.err()
+}
+
+func validate(cfg config.Provider) (lines []string, err error) {
+	defer recovered(&err)
+	_, invalid := cfg.Validate(metalMode{})
+	if invalid == nil {
+		return nil, nil
+	}
+	for line := range strings.SplitSeq(invalid.Error(), "\n") {
+		line = strings.TrimSpace(line)
+		if line != "" && !strings.HasSuffix(line, "errors occurred:") && !strings.HasSuffix(line, "error occurred:") {
+			lines = append(lines, line)
+		}
+	}
+	return lines, nil
+}
+
+func load(data []byte) (cfg config.Provider, err error) {
+	defer recovered(&err)
+	return configloader.NewFromBytes(data)
+}
+
+func loadPatch(data []byte) (patch configpatcher.Patch, err error) {
+	defer recovered(&err)
+	patch, err = configpatcher.LoadPatch(data)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := patch.(configpatcher.StrategicMergePatch); !ok {
+		return nil, fmt.Errorf("machinery takes it for a JSON 6902 patch")
+	}
+	return patch, nil
+}
+
+// apply returns the configuration after the patches: as it was encoded, and
+// loaded again from that, as a node does.
+func apply(base []byte, patches ...Patch) (result config.Provider, data []byte, err error) {
+	defer recovered(&err)
+	loaded, err := Patches(patches).Load()
+	if err != nil {
+		return nil, nil, err
+	}
+	out, err := configpatcher.Apply(configpatcher.WithBytes(bytes.Clone(base)), loaded)
+	if err != nil {
+		return nil, nil, err
+	}
+	cfg, err := out.Config()
+	if err != nil {
+		return nil, nil, err
+	}
+	data, err = cfg.EncodeBytes(encoder.WithComments(encoder.CommentsDisabled))
+	if err != nil {
+		return nil, nil, err
+	}
+	result, err = configloader.NewFromBytes(data)
+	return result, data, err
+}
+
+// recovered turns a panic of machinery into an error.
+func recovered(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("machinery panics: %v", r)
+	}
+}
