@@ -1,0 +1,261 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mirrorpatch/mirrorpatch/configpatch"
+	"github.com/mirrorpatch/mirrorpatch/configpatch/reconcile"
+)
+
+// maxSkeleton is more than a ConfigMap holds, which is where the script with
+// the skeleton would have to be.
+const maxSkeleton = 1 << 20
+
+// templateFlags say which TalosConfigTemplate the script applies.
+type templateFlags struct {
+	input   input
+	setting setting
+
+	name, namespace, group string
+	apiVersion, generate   choice
+	labels, annotations    pairs
+	data                   string
+	inputs                 inputs
+}
+
+const templateHelp = `
+The TalosConfigTemplate has the registries in one of two shapes:
+
+  without --data   generateType worker (or controlplane) and strategicPatches:
+                   the provider generates the configuration and patches it
+  with --data      generateType none and data: the skeleton, a machine
+                   configuration in a file, in which ${NAME} is an --input that
+                   the script fills in when it runs. strategicPatches stand
+                   beside it: the provider applies them to data. So what FILE
+                   says is text that no script expands
+
+A skeleton holds no registries of its own and no untrusted text. An input is
+NAME:FORM=SOURCE. The script takes no other value for it than one of its FORM:
+` + formsHelp + `. SOURCE is one of
+
+  secret:[NAMESPACE/]NAME:KEY         a key of a Secret, base64 as it is stored;
+                                      the form may be left out
+  secret-text:[NAMESPACE/]NAME:KEY    the text behind the base64, as one YAML
+                                      scalar; it has no FORM
+  jsonpath:[NAMESPACE/]RESOURCE/NAME:JSONPATH
+                                      what kubectl get -o jsonpath prints
+  env:SECRET:KEY                      a key of a Secret in the Job's environment
+  env                                 the environment of whoever runs the script
+  value:TEXT                          this text, in the Job's environment
+`
+
+func (tf *templateFlags) register(cmd *cobra.Command) {
+	tf.input.register(cmd)
+	tf.setting.register(cmd, "v1.13")
+	flags := cmd.Flags()
+	flags.StringVar(&tf.name, "name", "workers", "name of the TalosConfigTemplate")
+	flags.StringVar(&tf.namespace, "namespace", "default", "its namespace")
+	flags.StringVar(&tf.group, "group", "", "node group: the template's name is then NAME-GROUP")
+	tf.apiVersion = choice{value: "v1beta1", allowed: []string{"v1beta1", "v1alpha3"}}
+	flags.Var(&tf.apiVersion, "api-version", "of the bootstrap provider's group: v1beta1 or v1alpha3")
+	tf.generate = choice{allowed: []string{"worker", "controlplane"}}
+	flags.Var(&tf.generate, "generate-type", "what the provider generates: worker or controlplane (default: worker)")
+	flags.Var(&tf.labels, "label", "KEY=VALUE, a label of the template; may be repeated")
+	flags.Var(&tf.annotations, "annotation", "KEY=VALUE, an annotation of the template; may be repeated")
+	flags.Var(&once{value: &tf.data, what: "SKELETON"}, "data", "a machine configuration with ${NAME} for each input; - is standard input")
+	flags.Var(&tf.inputs, "input", "NAME:FORM=SOURCE, a value that is known when the script runs; may be repeated")
+	complete(cmd, "api-version", tf.apiVersion.allowed)
+	complete(cmd, "generate-type", tf.generate.allowed)
+	must(cmd.MarkFlagFilename("data", "yaml", "yml"))
+}
+
+// template reads the input and the skeleton.
+func (tf *templateFlags) template(t *tool) (reconcile.Template, error) {
+	none := reconcile.Template{}
+	switch {
+	case tf.data == "" && len(tf.inputs.list) > 0:
+		return none, wrongCall("--input names what is in a skeleton (want --data SKELETON too)")
+	case tf.data != "" && tf.generate.value != "":
+		return none, wrongCall("--generate-type %s beside --data: a skeleton is the whole configuration, nothing is generated", tf.generate.value)
+	case tf.data == "-" && tf.input.file == "-":
+		return none, wrongCall("--file and --data are both standard input")
+	}
+	source, err := tf.input.readChecked(t, tf.setting.checks()...)
+	if err != nil {
+		return none, err
+	}
+	patch, err := configpatch.Merge(source.Set, tf.setting.version.version, tf.setting.options()...)
+	if err != nil {
+		return none, err
+	}
+	name := tf.name
+	if tf.group != "" {
+		name += "-" + tf.group
+	}
+	template := reconcile.Template{
+		Name:         name,
+		Namespace:    tf.namespace,
+		Labels:       tf.labels.values,
+		Annotations:  tf.annotations.values,
+		APIVersion:   tf.apiVersion.value,
+		TalosVersion: tf.setting.version.text,
+		GenerateType: cmp.Or(tf.generate.value, "worker"),
+		Inputs:       tf.inputs.list,
+
+		StrategicPatches: [][]byte{patch.Bytes()},
+	}
+	if tf.data != "" {
+		data, err := t.readFile(tf.data, maxSkeleton)
+		if err != nil {
+			return none, err
+		}
+		if len(data) > maxSkeleton {
+			return none, fmt.Errorf("%s: more than %d bytes (want a skeleton that fits into a ConfigMap)", tf.data, maxSkeleton)
+		}
+		template.GenerateType = "none"
+		template.Skeleton = string(data)
+		tf.warnOfPlainNames(t, template.Skeleton)
+		if err := tf.judgeSkeleton(template.Skeleton); err != nil {
+			return none, err
+		}
+	}
+	return template, nil
+}
+
+var nameInSkeleton = regexp.MustCompile(`\$\{[A-Za-z_][A-Za-z0-9_]*\}`)
+
+// warnOfPlainNames tells of each ${NAME} that is no input: it stays these characters.
+func (tf *templateFlags) warnOfPlainNames(t *tool, skeleton string) {
+	number := 0
+	for line := range strings.Lines(skeleton) {
+		number++
+		for _, at := range nameInSkeleton.FindAllStringIndex(line, -1) {
+			if name := line[at[0]+2 : at[1]-1]; !tf.inputs.has(name) && !strings.HasPrefix(strings.TrimSpace(line), "#") {
+				fmt.Fprintf(t.stderr, "%s:%d:%d: warning: ${%s} is no --input and stays as it is\n", tf.data, number, at[0]+1, name)
+			}
+		}
+	}
+}
+
+// judgeSkeleton has Talos's own code load the skeleton with a value for each
+// input, so that a mistake shows here and not at the provider. Registries in
+// it are refused: the patch would append to their lists.
+func (tf *templateFlags) judgeSkeleton(skeleton string) error {
+	for _, in := range tf.inputs.list {
+		skeleton = strings.ReplaceAll(skeleton, "${"+in.Name+"}", sample(in))
+	}
+	effective, err := configpatch.Read([]byte(skeleton))
+	if err != nil {
+		return fmt.Errorf("%s: with a sample value for each input: %w", tf.data, err)
+	}
+	var own []string
+	for _, e := range effective.Entries {
+		own = append(own, fmt.Sprintf("%s:%d: the skeleton has registries of its own: %s %q (want all of them in the file that -f names: the patch would append to their lists)",
+			tf.data, e.Line, e.Kind, e.Name))
+	}
+	if own != nil {
+		return errors.New(strings.Join(own, "\n"))
+	}
+	return nil
+}
+
+// asCallOrInput tells whose mistake an error of reconcile is: what it says of
+// the skeleton and the patches is about files, the rest about flags.
+func asCallOrInput(err error) error {
+	var all []error
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		all = joined.Unwrap()
+	} else {
+		all = []error{err}
+	}
+	for _, e := range all {
+		var one *reconcile.Error
+		if errors.As(e, &one) && !aboutFiles.MatchString(one.Path) {
+			return &callError{err}
+		}
+	}
+	return err
+}
+
+var aboutFiles = regexp.MustCompile(`^(skeleton|strategicPatches|template)\b`)
+
+func (t *tool) scriptCommand() *cobra.Command {
+	var tf templateFlags
+	cmd := &cobra.Command{
+		Use:   "script -f FILE",
+		Short: "Print a shell script that applies a TalosConfigTemplate",
+		Long: `Script prints a POSIX shell script that applies a TalosConfigTemplate for the
+Cluster API bootstrap provider for Talos with kubectl. It is for a mounted file
+or a terminal, not for a container's command: the kubelet would expand $(NAME)
+in it. Job makes that, too.
+` + templateHelp,
+		Example: `  mirrorctl script --from cozystack -f values.yaml | sh
+  mirrorctl script -f registries.yaml --name dev --group md0 --namespace tenant-dev`,
+		Args: cobra.NoArgs,
+		RunE: t.do(func() error {
+			template, err := tf.template(t)
+			if err != nil {
+				return err
+			}
+			script, err := reconcile.Script(template)
+			if err != nil {
+				return asCallOrInput(err)
+			}
+			t.result.Write(script.Bytes())
+			return nil
+		}),
+	}
+	tf.register(cmd)
+	return cmd
+}
+
+func (t *tool) jobCommand() *cobra.Command {
+	var tf templateFlags
+	var job reconcile.Job
+	var ttl, deadline time.Duration
+	cmd := &cobra.Command{
+		Use:   "job -f FILE",
+		Short: "Print a Job that applies a TalosConfigTemplate, and the rights it needs",
+		Long: `Job prints the manifests of a Job that applies a TalosConfigTemplate for the
+Cluster API bootstrap provider for Talos: the Job, its ServiceAccount, and a
+Role and a RoleBinding that allow exactly what it does. The same input gives
+the same bytes and another one the Job another name. The script is in the
+Job's command when it fits and holds no secret, else in a mounted ConfigMap or
+Secret.
+` + templateHelp,
+		Example: `  mirrorctl job --from cozystack -f values.yaml | kubectl apply -f -
+  mirrorctl job --from cozystack -f values.yaml --data worker.yaml \
+    --input SERVICE_IP:address=jsonpath:services/kubernetes-dev:{.spec.clusterIP} \
+    --input TALOS_CA=secret:kubernetes-dev-talos-ca:tls.crt \
+    --input BOOTSTRAP_TOKEN:token=env:kubernetes-dev-tokens:bootstrap`,
+		Args: cobra.NoArgs,
+		RunE: t.do(func() error {
+			template, err := tf.template(t)
+			if err != nil {
+				return err
+			}
+			job.Template, job.TTL, job.Deadline = template, ttl, deadline
+			objects, err := reconcile.Manifests(job)
+			if err != nil {
+				return asCallOrInput(err)
+			}
+			t.result.Write(objects.Bytes())
+			return nil
+		}),
+	}
+	tf.register(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&job.Image, "image", "", "the Job's image, with kubectl and a shell (default: "+reconcile.DefaultImage+")")
+	flags.StringVar(&job.ServiceAccount, "service-account", "", "one that is there already; without it one is made")
+	flags.StringVar(&job.RunID, "run-id", "", "any text: gives the Job another name, to run the same content again")
+	flags.DurationVar(&ttl, "ttl", 0, "how long the Job stays after its end (default: 10m)")
+	flags.DurationVar(&deadline, "deadline", 0, "how long it may take (default: what its inputs may take to appear, and 5m)")
+	return cmd
+}

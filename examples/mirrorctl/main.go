@@ -1,0 +1,162 @@
+// Command mirrorctl is the library seen from a terminal: what a Talos node may
+// pull from, checked, turned into patches and carried into a cluster.
+//
+//	go run ./examples/mirrorctl check -f registries.yaml
+//	go run ./examples/mirrorctl job --from cozystack -f values.yaml
+//
+// It holds no logic of its own: it reads flags and files, calls the packages
+// mirrors, configpatch, configpatch/reconcile and escape, and prints. A wrapper
+// around talosctl would do it the same way.
+//
+// Standard output is the result and nothing else; it is empty when the exit
+// code is not 0, except that check prints what it found. Everything for a
+// person goes to standard error. Exit codes: 0 done; 1 the input is wrong; 2
+// the call is wrong.
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mirrorpatch/mirrorpatch/mirrors"
+)
+
+const (
+	exitDone  = 0
+	exitInput = 1 // the input is wrong
+	exitCall  = 2 // the call is wrong
+)
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// run is main without the process: it returns the exit code.
+//
+// The result is kept until the command is done, so that a command that fails
+// half way prints nothing.
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	t := &tool{stdin: stdin, stderr: stderr}
+	root := t.command()
+	root.SetArgs(args)
+	root.SetOut(&t.result)
+	root.SetErr(stderr)
+
+	err := root.Execute()
+	code := exitDone
+	switch {
+	case err == nil:
+	case errors.Is(err, errFound): // the findings are the result
+		code = exitInput
+	case t.running && !errors.As(err, new(*callError)):
+		t.report(err)
+		return exitInput
+	default:
+		t.report(err)
+		return exitCall
+	}
+	if _, err := stdout.Write(t.result.Bytes()); err != nil {
+		t.report(fmt.Errorf("standard output: %w", err))
+		return exitInput
+	}
+	return code
+}
+
+// tool is what the commands share: where they read, where the result goes, and
+// where they talk to a person.
+type tool struct {
+	stdin  io.Reader
+	result bytes.Buffer
+	stderr io.Writer
+
+	running bool // the call was right: what fails from here on is the input
+}
+
+// callError is an error of the call that only the command itself can see.
+type callError struct{ err error }
+
+func (e *callError) Error() string { return e.err.Error() }
+func (e *callError) Unwrap() error { return e.err }
+
+func wrongCall(format string, args ...any) error {
+	return &callError{fmt.Errorf(format, args...)}
+}
+
+// errFound ends check when it found an error: the findings are printed, there
+// is nothing to add.
+var errFound = errors.New("errors were found")
+
+// command returns the root command.
+func (t *tool) command() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "mirrorctl",
+		Short: "Say once which registries a Talos node may pull from and how",
+		Long: `mirrorctl reads which registries a Talos node may pull from and how, tells what
+is wrong with it, and makes patches, scripts and Jobs of it.
+
+The result goes to standard output and nothing else does. Exit codes: 0 done;
+1 the input is wrong; 2 the call is wrong.`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return wrongCall("a command is missing; see 'mirrorctl --help'")
+			}
+			text := fmt.Sprintf("unknown command %q", args[0])
+			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+				text += fmt.Sprintf(" (did you mean %s?)", strings.Join(near, " or "))
+			}
+			return wrongCall("%s; see 'mirrorctl --help'", text)
+		},
+		SilenceUsage:               true,
+		SilenceErrors:              true,
+		SuggestionsMinimumDistance: 2,
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return wrongCall("%w; see '%s --help'", err, cmd.CommandPath())
+	})
+	root.AddCommand(t.checkCommand(), t.patchCommand(), t.scriptCommand(), t.jobCommand(), t.escapeCommand())
+	return root
+}
+
+// do makes a RunE of a command's work. Before it, every error is one of the call.
+func (t *tool) do(work func() error) func(*cobra.Command, []string) error {
+	return func(*cobra.Command, []string) error {
+		t.running = true
+		return work()
+	}
+}
+
+// report writes an error for a person, one line for each problem.
+func (t *tool) report(err error) {
+	var listed *findingsError
+	if errors.As(err, &listed) {
+		printFindings(t.stderr, listed.file, listed.findings)
+		return
+	}
+	for _, line := range strings.Split(err.Error(), "\n") {
+		fmt.Fprintf(t.stderr, "mirrorctl: %s\n", line)
+	}
+}
+
+// findingsError is an input with mistakes that have places in a file.
+type findingsError struct {
+	file     string
+	findings mirrors.Findings
+}
+
+func (e *findingsError) Error() string {
+	return fmt.Sprintf("%s: %d findings", e.file, len(e.findings))
+}
+
+// printFindings writes a line for each: FILE:LINE:COL: severity: path: message (fix) [rule].
+func printFindings(w io.Writer, file string, findings mirrors.Findings) {
+	for _, f := range findings {
+		fmt.Fprintf(w, "%s:%d:%d: %s: %s [%s]\n", file, f.Line, f.Column, f.Severity, f, f.Rule)
+	}
+}
