@@ -1,0 +1,345 @@
+package reconcile
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/mirrorpatch/mirrorpatch/escape"
+)
+
+// DefaultImage is the image of a [Job] that names none. It has kubectl, a
+// POSIX shell, sed and base64, which is all that a script needs.
+const DefaultImage = "docker.io/alpine/k8s:1.34.1"
+
+// The sizes, in bytes, that decide how a script gets into its container.
+const (
+	// maxMounted is the limit of the data of a ConfigMap or a Secret, Kubernetes 1.36.
+	maxMounted = 1 << 20
+	// scriptDir and scriptFile are where a mounted script lies.
+	scriptDir  = "/etc/mirrorpatch"
+	scriptFile = "apply.sh"
+)
+
+// Job is a Kubernetes Job that runs a Template's script once, as a user without rights.
+type Job struct {
+	Template Template
+
+	// Name is that of the ServiceAccount, the Role and the RoleBinding; the Job's
+	// is Name, cut where needed, and a hash. Empty: the template's name.
+	Name      string
+	Namespace string // of the Job and its ServiceAccount; empty: the template's
+
+	// Image must have kubectl, /bin/sh and sed, and base64 for an input
+	// that is decoded. Empty: DefaultImage. The image registry.k8s.io/kubectl has no shell.
+	Image string
+
+	// ServiceAccount names one that is there already; it is bound to the Role. Empty: one is made.
+	ServiceAccount string
+
+	// Labels and Annotations are put on every object and on the Job's Pods.
+	Labels, Annotations map[string]string
+
+	// RunID makes the name of this Job another one, so that a Job that ran with
+	// the same content before does not stand in its way. Any text; see the package's doc.
+	RunID string
+
+	TTL          time.Duration // the Job is deleted so long after its end, whole seconds; zero: 10 minutes
+	Deadline     time.Duration // for all attempts together, whole seconds; zero: 5 minutes more than one attempt can take to wait
+	BackoffLimit *int          // further attempts after the first; nil: 3
+}
+
+// Transport is how a script gets into its container.
+type Transport string
+
+const (
+	InCommand   Transport = "command"   // it is in the container's command, behind the kubelet's layer
+	InConfigMap Transport = "configmap" // it is too large for one argument, and mounted
+	InSecret    Transport = "secret"    // it holds a secret, and is mounted
+)
+
+// Objects are what [Manifests] made of a [Job].
+type Objects struct {
+	yaml      []byte
+	jobName   string
+	transport Transport
+	script    escape.Script
+}
+
+// Bytes returns the objects as one YAML stream, in the order in which they can be created.
+func (o Objects) Bytes() []byte { return slices.Clone(o.yaml) }
+
+// JobName returns the name of the Job, at most 63 bytes.
+func (o Objects) JobName() string { return o.jobName }
+
+// Transport tells where in the objects the script is.
+func (o Objects) Transport() Transport { return o.transport }
+
+// Script returns the script that the Job runs.
+func (o Objects) Script() escape.Script { return o.script }
+
+func (j Job) name() string      { return cmp.Or(j.Name, j.Template.Name) }
+func (j Job) namespace() string { return cmp.Or(j.Namespace, j.Template.Namespace) }
+func (j Job) image() string     { return cmp.Or(j.Image, DefaultImage) }
+func (j Job) ttl() time.Duration {
+	return cmp.Or(j.TTL, 10*time.Minute)
+}
+
+func (j Job) deadline() time.Duration {
+	wait := time.Duration(0)
+	for _, in := range j.Template.Inputs {
+		if _, env := in.From.(FromEnv); !env {
+			wait += time.Duration(j.Template.tries()) * j.Template.interval()
+		}
+	}
+	return cmp.Or(j.Deadline, wait+5*time.Minute)
+}
+
+func (j Job) backoffLimit() int {
+	if j.BackoffLimit == nil {
+		return 3
+	}
+	return *j.BackoffLimit
+}
+
+func (j Job) check(p *problems) {
+	// An empty name is the template's, which was checked.
+	if j.Name != "" {
+		p.subdomain("job.name", j.Name)
+	}
+	if j.Namespace != "" {
+		p.label("job.namespace", j.Namespace)
+	}
+	if j.ServiceAccount != "" {
+		p.subdomain("job.serviceAccount", j.ServiceAccount)
+	}
+	p.metadata("job.", j.Labels, j.Annotations)
+	if p.text("job.image", j.Image) && strings.ContainsFunc(j.Image, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }) {
+		p.add("job.image", "want an image reference without white space", "invalid image %q", j.Image)
+	}
+	p.text("job.runID", j.RunID)
+	for _, d := range []struct {
+		path string
+		d    time.Duration
+	}{{"job.ttl", j.TTL}, {"job.deadline", j.Deadline}} {
+		if d.d < 0 || d.d%time.Second != 0 || d.d/time.Second > math.MaxInt32 {
+			p.add(d.path, "want whole seconds, 1 or more", "%s", d.d)
+		}
+	}
+	if n := j.backoffLimit(); n < 0 || n > math.MaxInt32 {
+		p.add("job.backoffLimit", "want 0 or more", "%d", n)
+	}
+	for i, in := range j.Template.Inputs {
+		if f, ok := in.From.(FromEnv); ok && f == (FromEnv{}) {
+			p.add(inputPath(i, in)+".from", "want a value, or the name and key of a Secret", "no source for the Job's environment")
+		}
+	}
+}
+
+// Manifests returns the objects that run j's script in a cluster: a
+// ServiceAccount, a Role and a RoleBinding that allow exactly what the script
+// does, in further namespaces too when an input lies there, a ConfigMap or a Secret when the script is mounted, and the Job.
+//
+// The same j gives the same bytes, and any other the Job another name. The
+// error is made of *[Error]s, all that were found.
+func Manifests(j Job) (Objects, error) {
+	t := j.Template
+	sensitive, p := t.check()
+	j.check(&p)
+	if p != nil {
+		return Objects{}, errors.Join(p...)
+	}
+	script, err := t.script()
+	if err != nil {
+		return Objects{}, err
+	}
+	o := Objects{script: script, transport: InCommand}
+	command := list{"/bin/sh", "-c"}
+	if arg, err := script.Kubelet(); t.Sensitive || sensitive {
+		o.transport = InSecret
+	} else if err != nil {
+		o.transport = InConfigMap
+	} else {
+		command = append(command, arg)
+	}
+	if o.transport != InCommand {
+		if n := len(script.Bytes()); n > maxMounted {
+			return Objects{}, &Error{
+				Path: "template", Offset: -1, Reason: fmt.Sprintf("a script of %d bytes", n),
+				Fix: fmt.Sprintf("want at most %d, the limit of a ConfigMap and of a Secret", maxMounted),
+			}
+		}
+		command = list{"/bin/sh", scriptDir + "/" + scriptFile}
+	}
+	// The hash covers every byte but the names that it is a part of.
+	sum := sha256.Sum256([]byte(j.stream("", command, o)))
+	o.jobName = hashedName(j.name(), hex.EncodeToString(sum[:8]))
+	o.yaml = []byte(j.stream(o.jobName, command, o))
+	return o, nil
+}
+
+// hashedName joins the two to a label of at most 63 bytes, in which hash is whole.
+func hashedName(name, hash string) string {
+	name = strings.ReplaceAll(name, ".", "-")
+	name = name[:min(len(name), 63-1-len(hash))]
+	return strings.TrimRight(name, "-") + "-" + hash
+}
+
+func (j Job) stream(hashed string, command list, o Objects) string {
+	var b strings.Builder
+	account := j.ServiceAccount
+	if account == "" {
+		account = j.name()
+		b.WriteString(document(object{
+			{"apiVersion", "v1"},
+			{"kind", "ServiceAccount"},
+			{"metadata", j.metadata(account, j.namespace())},
+			{"automountServiceAccountToken", false},
+		}))
+	}
+	rules := j.Template.rules()
+	for _, namespace := range sortedKeys(rules) {
+		name := j.name()
+		if namespace != j.namespace() {
+			// A namespace has no dot in its name, so that two Jobs of one name do not share a Role here.
+			name = j.namespace() + "." + name
+		}
+		b.WriteString(document(object{
+			{"apiVersion", "rbac.authorization.k8s.io/v1"},
+			{"kind", "Role"},
+			{"metadata", j.metadata(name, namespace)},
+			{"rules", rules[namespace]},
+		}))
+		b.WriteString(document(object{
+			{"apiVersion", "rbac.authorization.k8s.io/v1"},
+			{"kind", "RoleBinding"},
+			{"metadata", j.metadata(name, namespace)},
+			{"roleRef", object{{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "Role"}, {"name", name}}},
+			{"subjects", list{object{{"kind", "ServiceAccount"}, {"name", account}, {"namespace", j.namespace()}}}},
+		}))
+	}
+	text := object{{scriptFile, o.script.String()}}
+	switch o.transport {
+	case InConfigMap:
+		b.WriteString(document(object{
+			{"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"metadata", j.metadata(hashed, j.namespace())},
+			{"immutable", true}, {"data", text},
+		}))
+	case InSecret:
+		b.WriteString(document(object{
+			{"apiVersion", "v1"}, {"kind", "Secret"}, {"metadata", j.metadata(hashed, j.namespace())},
+			{"type", "Opaque"}, {"immutable", true}, {"stringData", text},
+		}))
+	}
+	b.WriteString(document(j.job(hashed, account, command, o.transport)))
+	return b.String()
+}
+
+func (j Job) metadata(name, namespace string) object {
+	return object{{"name", name}, {"namespace", namespace}}.
+		with("labels", stringMap(j.labels())).
+		with("annotations", stringMap(j.Annotations))
+}
+
+func (j Job) labels() map[string]string {
+	labels := map[string]string{"app.kubernetes.io/managed-by": "mirrorpatch"}
+	maps.Copy(labels, j.Labels)
+	return labels
+}
+
+func (j Job) job(hashed, account string, command list, transport Transport) object {
+	annotations := maps.Clone(j.Annotations)
+	if j.RunID != "" {
+		if annotations == nil {
+			annotations = map[string]string{}
+		}
+		annotations[runIDAnnotation] = j.RunID
+	}
+	mounts := list{object{{"name", "tmp"}, {"mountPath", "/tmp"}}}
+	volumes := list{object{{"name", "tmp"}, {"emptyDir", object{{"sizeLimit", "128Mi"}}}}}
+	items := list{object{{"key", scriptFile}, {"path", scriptFile}}}
+	switch transport {
+	case InConfigMap:
+		volumes = append(volumes, object{{"name", "script"}, {"configMap", object{{"name", hashed}, {"items", items}}}})
+	case InSecret:
+		volumes = append(volumes, object{{"name", "script"}, {"secret", object{{"secretName", hashed}, {"items", items}}}})
+	}
+	if transport != InCommand {
+		mounts = append(mounts, object{{"name", "script"}, {"mountPath", scriptDir}, {"readOnly", true}})
+	}
+	return object{
+		{"apiVersion", "batch/v1"},
+		{"kind", "Job"},
+		{"metadata", object{{"name", hashed}, {"namespace", j.namespace()}}.
+			with("labels", stringMap(j.labels())).
+			with("annotations", stringMap(annotations))},
+		{"spec", object{
+			{"ttlSecondsAfterFinished", int(j.ttl() / time.Second)},
+			{"activeDeadlineSeconds", int(j.deadline() / time.Second)},
+			{"backoffLimit", j.backoffLimit()},
+			{"template", object{
+				{"metadata", object{}.
+					with("labels", stringMap(j.labels())).
+					with("annotations", stringMap(annotations))},
+				{"spec", object{
+					{"restartPolicy", "Never"},
+					{"serviceAccountName", account},
+					{"automountServiceAccountToken", true},
+					// The variables of services would be names that $(NAME) and ${NAME} know.
+					{"enableServiceLinks", false},
+					{"securityContext", object{
+						{"runAsNonRoot", true},
+						{"runAsUser", 65532},
+						{"runAsGroup", 65532},
+						{"seccompProfile", object{{"type", "RuntimeDefault"}}},
+					}},
+					{"containers", list{object{
+						{"name", "apply"},
+						{"image", j.image()},
+						{"command", command},
+						{"env", j.env()},
+						{"securityContext", object{
+							{"allowPrivilegeEscalation", false},
+							{"readOnlyRootFilesystem", true},
+							{"capabilities", object{{"drop", list{"ALL"}}}},
+						}},
+						{"resources", object{
+							{"requests", object{{"cpu", "50m"}, {"memory", "64Mi"}}},
+							{"limits", object{{"cpu", "500m"}, {"memory", "256Mi"}}},
+						}},
+						{"volumeMounts", mounts},
+					}}},
+					{"volumes", volumes},
+				}},
+			}},
+		}},
+	}
+}
+
+// env returns the container's environment: a place for kubectl's cache, and the inputs that come from it.
+func (j Job) env() list {
+	env := list{object{{"name", "HOME"}, {"value", "/tmp"}}}
+	for _, in := range j.Template.Inputs {
+		f, ok := in.From.(FromEnv)
+		if !ok {
+			continue
+		}
+		if f.Secret != "" {
+			env = append(env, object{{"name", in.Name}, {"valueFrom", object{{"secretKeyRef", object{{"name", f.Secret}, {"key", f.Key}}}}}})
+			continue
+		}
+		// The kubelet expands $(NAME) here as it does in command.
+		env = append(env, object{{"name", in.Name}, {"value", strings.ReplaceAll(f.Value, "$", "$$")}})
+	}
+	return env
+}
+
+const runIDAnnotation = "mirrorpatch/run-id"

@@ -1,0 +1,285 @@
+package reconcile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/mirrorpatch/mirrorpatch/escape"
+)
+
+const apiGroup = "bootstrap.cluster.x-k8s.io"
+
+// Template is a TalosConfigTemplate of the Cluster API bootstrap provider for
+// Talos, and how a script gets it into a cluster.
+type Template struct {
+	Name, Namespace     string
+	Labels, Annotations map[string]string // of the TalosConfigTemplate
+
+	// APIVersion is v1beta1, which an empty one stands for, or v1alpha3, for
+	// a provider that has no v1beta1; with or without the group bootstrap.cluster.x-k8s.io.
+	APIVersion string
+	// TalosVersion is that of the machines, such as v1.13; empty leaves the choice to the provider.
+	TalosVersion string
+	// GenerateType is worker or controlplane: the provider generates the
+	// configuration. It is none when there is a Skeleton. An empty one is none with a Skeleton, else worker.
+	GenerateType string
+
+	// StrategicPatches are strategic-merge patches, each one or more YAML
+	// documents that are maps; the provider applies them in this order to what it generated or to
+	// the Skeleton. A list, which is a JSON 6902 patch, is refused: Talos does not apply it to a configuration of several documents.
+	StrategicPatches [][]byte
+
+	// Skeleton is a machine configuration in which ${NAME} stands for the Input
+	// of that name; everything else is literal. No untrusted text belongs into it: text that reads ${NAME} would be an input.
+	Skeleton string
+	Inputs   []Input
+
+	// Sensitive says that the patches or the skeleton hold a secret, which
+	// must not stand in a Job or a ConfigMap. [Manifests] also finds out by itself when a key is
+	// one that Talos keeps a secret in (auth, password, identityToken, key, token, secret and
+	// the like) or when a value is a private key; it never takes a true back.
+	Sensitive bool
+
+	// Tries is how often an input is read that is not there yet, 60 when zero; Interval is
+	// the pause between, 5 seconds when zero, whole seconds.
+	Tries    int
+	Interval time.Duration
+}
+
+const (
+	defaultTries    = 60
+	defaultInterval = 5 * time.Second
+	// kubectl waits this long for one answer of the API server.
+	requestTimeout = 30 * time.Second
+)
+
+func (t Template) apiVersion() string {
+	if v := strings.TrimPrefix(t.APIVersion, apiGroup+"/"); v != "" {
+		return v
+	}
+	return "v1beta1"
+}
+
+func (t Template) generateType() string {
+	switch {
+	case t.GenerateType != "":
+		return t.GenerateType
+	case t.Skeleton != "":
+		return "none"
+	}
+	return "worker"
+}
+
+func (t Template) tries() int {
+	if t.Tries == 0 {
+		return defaultTries
+	}
+	return t.Tries
+}
+
+func (t Template) interval() time.Duration {
+	if t.Interval == 0 {
+		return defaultInterval
+	}
+	return t.Interval
+}
+
+// check reports what is wrong with t, and whether t holds a secret as far as its keys and values tell.
+func (t Template) check() (sensitive bool, found problems) {
+	var p problems
+	p.subdomain("name", t.Name)
+	p.label("namespace", t.Namespace)
+	p.metadata("", t.Labels, t.Annotations)
+	if v := t.apiVersion(); v != "v1beta1" && v != "v1alpha3" {
+		p.add("apiVersion", "want v1beta1 or v1alpha3", "unknown version %q", t.APIVersion)
+	}
+	if t.TalosVersion != "" && !talosVersion.MatchString(t.TalosVersion) {
+		p.add("talosVersion", "want a version as v1.13 or v1.13.9", "invalid version %q", t.TalosVersion)
+	}
+	switch g := t.generateType(); {
+	case g != "worker" && g != "controlplane" && g != "none":
+		p.add("generateType", "want worker, controlplane or none", "unknown type %q", g)
+	case g == "none" && t.Skeleton == "":
+		p.add("skeleton", "want a machine configuration, since generateType is none", "no skeleton")
+	case g != "none" && t.Skeleton != "":
+		p.add("generateType", "want none", "%q beside a skeleton", g)
+	}
+	if t.generateType() != "none" && len(t.StrategicPatches) == 0 {
+		p.add("strategicPatches", "want at least one patch", "no patch")
+	}
+	for i, patch := range t.StrategicPatches {
+		at := fmt.Sprintf("strategicPatches[%d]", i)
+		if p.text(at, string(patch)) && p.maps(at, string(patch), &sensitive) == 0 {
+			p.add(at, "want a strategic-merge patch", "empty patch")
+		}
+	}
+	p.inputs(t)
+	if t.Skeleton != "" {
+		p.skeleton(t, &sensitive)
+	} else if len(t.Inputs) > 0 {
+		p.add("inputs", "want a skeleton that names them", "inputs without a skeleton")
+	}
+	if t.Tries < 0 {
+		p.add("tries", "want 1 or more", "%d tries", t.Tries)
+	}
+	if t.Interval < 0 || t.Interval%time.Second != 0 {
+		p.add("interval", "want whole seconds, 1 or more", "interval %s", t.Interval)
+	}
+	return sensitive, p
+}
+
+// skeleton checks that t.Skeleton is a machine configuration's YAML when each input has a value.
+func (p *problems) skeleton(t Template, sensitive *bool) {
+	if !p.text("skeleton", t.Skeleton) {
+		return
+	}
+	if i := notLiteral(t.Skeleton); i >= 0 && len(t.Inputs) > 0 {
+		// Without inputs it is written in double quotes; there a live value would have to be encoded once more.
+		fix := "want it as an escape in a double-quoted scalar, such as \"\\u2028\""
+		if t.Skeleton[i] == '\r' {
+			fix = "want lines that end in a newline alone"
+		}
+		r := []rune(t.Skeleton[i:])[0]
+		*p = append(*p, &Error{
+			Path: "skeleton", Line: strings.Count(t.Skeleton[:i], "\n") + 1, Offset: i,
+			Reason: fmt.Sprintf("the character %U beside inputs", r), Fix: fix,
+		})
+		return
+	}
+	filled := t.Skeleton
+	for _, in := range t.Inputs {
+		// A word that is YAML wherever a live value may stand, and no secret.
+		value := "x"
+		if in.form() == escape.Any {
+			value = `"x"`
+		}
+		filled = strings.ReplaceAll(filled, "${"+in.Name+"}", value)
+	}
+	if p.maps("skeleton", filled, sensitive) == 0 {
+		p.add("skeleton", "want a machine configuration", "empty skeleton")
+	}
+}
+
+// maps checks that text is YAML documents which are maps, and returns their
+// number. A document without content does not count and is none of the problems.
+func (p *problems) maps(path, text string, sensitive *bool) (n int) {
+	if strings.Contains(text, "PRIVATE KEY-----") {
+		*sensitive = true
+	}
+	dec := yaml.NewDecoder(bytes.NewReader([]byte(text)))
+	for {
+		var doc yaml.Node
+		err := dec.Decode(&doc)
+		if errors.Is(err, io.EOF) {
+			return n
+		}
+		if err != nil {
+			*p = append(*p, &Error{Path: path, Offset: -1, Reason: "invalid YAML", Err: err})
+			return n + 1
+		}
+		if doc.Kind != yaml.DocumentNode || len(doc.Content) == 0 || doc.Content[0].Tag == "!!null" {
+			continue
+		}
+		n++
+		switch top := doc.Content[0]; top.Kind {
+		case yaml.MappingNode:
+			*sensitive = *sensitive || holdsSecret(top)
+		case yaml.SequenceNode:
+			*p = append(*p, &Error{
+				Path: path, Line: top.Line, Offset: -1, Reason: "a list, as a JSON 6902 patch is",
+				Fix: "want a map: Talos applies JSON 6902 to no configuration of several documents",
+			})
+		default:
+			*p = append(*p, &Error{Path: path, Line: top.Line, Offset: -1, Reason: "text", Fix: "want a map"})
+		}
+	}
+}
+
+// secretKeys are the keys of a Talos 1.13.9 machine configuration that hold a
+// secret or a map with one. A false alarm costs little: the script is mounted from a Secret.
+var secretKeys = map[string]bool{
+	"auth": true, "password": true, "identityToken": true, // registries
+	"key": true, "privateKey": true, "privateKeyPath": true, "preSharedKey": true, "presharedKey": true,
+	"token": true, "secret": true, "aescbcEncryptionSecret": true, "secretboxEncryptionSecret": true,
+	"passphrase": true, "static": true, "bootstrapToken": true, "authKey": true,
+}
+
+// holdsSecret tells whether a key below n is one of secretKeys and has a value
+// that is not an input. An input's value is not in the script, so x, which stands for it, is no secret.
+func holdsSecret(n *yaml.Node) bool {
+	for i, c := range n.Content {
+		if n.Kind == yaml.MappingNode && i%2 == 0 {
+			v := n.Content[i+1]
+			if secretKeys[c.Value] && v.Tag != "!!null" && v.Kind == yaml.ScalarNode && v.Value != "" && v.Value != "x" {
+				return true
+			}
+		} else if holdsSecret(c) {
+			return true
+		}
+	}
+	return false
+}
+
+func (t Template) patches() []string {
+	patches := make([]string, len(t.StrategicPatches))
+	for i, patch := range t.StrategicPatches {
+		patches[i] = string(patch)
+	}
+	return patches
+}
+
+// header returns the TalosConfigTemplate without data, which comes last when there is one.
+func (t Template) header() object {
+	var patches list
+	for _, patch := range t.patches() {
+		patches = append(patches, patch)
+	}
+	spec := object{{"generateType", t.generateType()}}.
+		with("talosVersion", t.TalosVersion).
+		with("strategicPatches", patches)
+	return object{
+		{"apiVersion", apiGroup + "/" + t.apiVersion()},
+		{"kind", "TalosConfigTemplate"},
+		{"metadata", object{{"name", t.Name}, {"namespace", t.Namespace}}.
+			with("labels", stringMap(t.Labels)).
+			with("annotations", stringMap(t.Annotations))},
+		{"spec", object{{"template", object{{"spec", spec}}}}},
+	}
+}
+
+// specIndent is the indentation of the fields of spec.template.spec.
+const specIndent = 6
+
+// body returns the TalosConfigTemplate: as the parts of a here-document when there are inputs, else as text.
+func (t Template) body() (parts []escape.Part, text string, err error) {
+	text = strings.TrimPrefix(document(t.header()), "---\n")
+	if t.Skeleton == "" {
+		return nil, text, nil
+	}
+	text += strings.Repeat(" ", specIndent) + "data: "
+	if len(t.Inputs) == 0 {
+		var b strings.Builder
+		writeScalar(&b, t.Skeleton, specIndent+2)
+		return nil, text + b.String(), nil
+	}
+	// The lines are indented before the inputs are put in: no name spans lines, and no value does.
+	forms := make(map[string]escape.Form, len(t.Inputs))
+	for _, in := range t.Inputs {
+		forms[in.Name] = in.form()
+	}
+	data, err := escape.Skeleton(literalBody(t.Skeleton, specIndent+2), forms)
+	if err != nil {
+		return nil, "", &Error{Path: "skeleton", Offset: -1, Err: err}
+	}
+	return append([]escape.Part{escape.Text(text + literalHeader(t.Skeleton) + "\n")}, data...), "", nil
+}
+
+// seconds writes d for a script.
+func seconds(d time.Duration) string { return strconv.Itoa(int(d / time.Second)) }
