@@ -244,7 +244,6 @@ func (p *Prober) ask(ctx context.Context, e mirrors.Endpoint) Result {
 	if err != nil {
 		return r.unknown(err, start)
 	}
-	defer q.close()
 	q.timeout = p.timeout
 
 	v := q.ask(tctx, t.base())

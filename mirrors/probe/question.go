@@ -30,7 +30,7 @@ var (
 	errUnread    = errors.New("an answer that cannot be read")
 )
 
-// A question is asked over connections of its own, which close with it.
+// A question is asked over connections of its own, one for each request.
 type question struct {
 	transport *http.Transport
 	home      string // the endpoint's origin: what the Set's credentials belong to
@@ -65,6 +65,9 @@ func newQuestion(t target, config mirrors.HostConfig) (*question, *Error) {
 		Proxy:                  http.ProxyFromEnvironment,
 		TLSClientConfig:        &tls.Config{},
 		MaxResponseHeaderBytes: maxBody,
+		// net/http logs what comes unasked over an idle connection, and that can be
+		// our own credentials.
+		DisableKeepAlives: true,
 	}
 	if config.TLS == nil {
 		return q, nil
@@ -95,8 +98,6 @@ func newQuestion(t target, config mirrors.HostConfig) (*question, *Error) {
 	}
 	return q, nil
 }
-
-func (q *question) close() { q.transport.CloseIdleConnections() }
 
 // ask asks one URL, logging in where it must.
 func (q *question) ask(ctx context.Context, url string) verdict {
@@ -307,6 +308,9 @@ func (q *question) failed(err error) verdict {
 	case strings.Contains(v.reason, "tls: certificate required"), strings.Contains(v.reason, "tls: bad certificate"),
 		strings.Contains(v.reason, "tls: unknown certificate authority"):
 		v.reason, v.fix = "it wants a client certificate that it knows: "+v.reason, "see "+q.key+".tls.clientIdentity"
+	case strings.Contains(v.reason, "tls: handshake failure"):
+		// Below TLS 1.3 that may be all that a missing client certificate says.
+		v.fix = "it may want a client certificate: see " + q.key + ".tls.clientIdentity"
 	}
 	return v
 }
