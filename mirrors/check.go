@@ -1,41 +1,19 @@
 package mirrors
 
 import (
-	"cmp"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
 	"fmt"
 	"maps"
+	"net/netip"
+	"net/url"
+	"path"
 	"slices"
+	"strconv"
 	"strings"
-	"time"
 )
-
-// CheckOption tells [Set.Check] more about the nodes.
-type CheckOption func(*checker)
-
-// finding is a Finding before its place becomes a path and a position.
-type finding struct {
-	Finding
-	place Place
-}
-
-type checker struct {
-	set   Set
-	found []finding
-	names []string // the keys of set.Mirrors, sorted
-
-	version    talosVersion
-	imageCache bool
-	form       string
-	now        time.Time
-}
-
-func newChecker(set Set, opts []CheckOption) *checker {
-	c := &checker{set: set}
-	for _, o := range opts {
-		o(c)
-	}
-	return c
-}
 
 // Check finds what a node would not do, or would do otherwise than was likely
 // meant. It looks at everything, and changes nothing; [Rules] lists what it
@@ -50,42 +28,397 @@ func (s Set) Check(opts ...CheckOption) Findings {
 	return fs
 }
 
-func (c *checker) report(rule string, severity Severity, p Place, message, fix string) {
-	c.found = append(c.found, finding{Finding{Rule: rule, Severity: severity, Message: message, Fix: fix}, p})
+// finding is a Finding before its place becomes a path and a position.
+type finding struct {
+	Finding
+	place Place
+}
+
+type checker struct {
+	facts
+	set  Set
+	node *node
+
+	mirrorFindings, configFindings []finding
+
+	// hosts has the endpoints by host as written, near by what is left of a host
+	// without case, port and brackets.
+	hosts map[string]hostUse
+	near  map[string][]string
+
+	// explained has the registries for which a rule already says that the
+	// pullers differ.
+	explained map[string]bool
+	shared    map[string][]string // endpoint URL without a path to keys of mirrors
+}
+
+// hostUse is how endpoints use one host.
+type hostUse struct{ http, https bool }
+
+func newChecker(set Set, opts []CheckOption) *checker {
+	return &checker{
+		set:       set,
+		facts:     newFacts(opts),
+		hosts:     make(map[string]hostUse),
+		near:      make(map[string][]string),
+		explained: make(map[string]bool),
+		shared:    make(map[string][]string),
+	}
 }
 
 func (c *checker) run() []finding {
-	c.names = slices.Sorted(maps.Keys(c.set.Mirrors))
-	for _, name := range c.names {
-		c.mirror(name, c.set.Mirrors[name])
+	if c.badVersion != nil {
+		c.mirrorProblem("version-feature", SeverityError, Place{}, c.badVersion.Error(), "want a version such as v1.13.9")
 	}
-	return c.found
+	c.node = newNode(c.set, c.facts)
+	c.versions()
+	for _, name := range c.node.names {
+		if _, ok := c.set.Mirrors[name]; ok {
+			c.index(name)
+		}
+	}
+	// What config says about a mirror's registry has to be known when the
+	// mirror is judged, and the other way round: so config comes first and is
+	// put behind.
+	for _, key := range slices.Sorted(maps.Keys(c.set.Config)) {
+		c.config(key, c.set.Config[key])
+	}
+	for _, name := range c.node.names {
+		if m, ok := c.set.Mirrors[name]; ok {
+			c.mirror(name, m)
+		}
+	}
+	c.pullers()
+	return append(c.mirrorFindings, c.configFindings...)
 }
 
-func endpointPlace(mirror string, i int) Place {
-	return Place{Section: "mirrors", Key: mirror, Field: fmt.Sprintf("endpoints[%d]", i)}
+func (c *checker) mirrorProblem(rule string, severity Severity, p Place, message, fix string) {
+	c.mirrorFindings = append(c.mirrorFindings, finding{Finding{Rule: rule, Severity: severity, Message: message, Fix: fix}, p})
+}
+
+func (c *checker) configProblem(rule string, severity Severity, p Place, message, fix string) {
+	c.configFindings = append(c.configFindings, finding{Finding{Rule: rule, Severity: severity, Message: message, Fix: fix}, p})
+}
+
+func mirrorPlace(name, field string) Place { return Place{"mirrors", name, field} }
+func configPlace(key, field string) Place  { return Place{"config", key, field} }
+
+// endpoints of the user, without the image cache's.
+func (c *checker) endpoints(name string) []endpoint {
+	es := c.node.mirrors[name].endpoints
+	return es[len(es)-len(c.set.Mirrors[name].Endpoints):]
+}
+
+func (c *checker) index(name string) {
+	for _, e := range c.endpoints(name) {
+		if len(e.problems) > 0 {
+			continue
+		}
+		use, known := c.hosts[e.u.Host]
+		if !known {
+			k := nearKey(e.u.Host)
+			c.near[k] = append(c.near[k], e.u.Host)
+		}
+		if e.u.Scheme == "http" {
+			use.http = true
+		} else {
+			use.https = true
+		}
+		c.hosts[e.u.Host] = use
+		if noPath(e.u.Path) && e.u.Host != defaultHost(name) {
+			c.shared[e.URL] = append(c.shared[e.URL], name)
+		}
+	}
+}
+
+// noPath reports whether the URL is that of a whole registry.
+func noPath(p string) bool { return p == "" || p == "/" || p == "/v2" || p == "/v2/" }
+
+// nearKey is a host without its port, its case and its brackets.
+func nearKey(host string) string {
+	return strings.ToLower(strings.Trim(hostname(host), "[]"))
+}
+
+// hostname cuts the port off, and leaves an IPv6 address without brackets alone.
+func hostname(host string) string {
+	i := strings.LastIndexByte(host, ':')
+	if i < 0 || strings.IndexByte(host, ']') > i || host[0] != '[' && strings.IndexByte(host, ':') != i {
+		return host
+	}
+	return host[:i]
+}
+
+func (c *checker) versions() {
+	form := c.inForm()
+	if form == "documents" && c.version.before(1, 12, 0) {
+		c.mirrorProblem("version-feature", SeverityError, Place{},
+			fmt.Sprintf("Talos %s does not know the document form", c.version), "want Talos 1.12.0 or later, or the legacy form")
+	}
 }
 
 func (c *checker) mirror(name string, m Mirror) {
-	for i, e := range m.Endpoints {
-		_, problems, _ := parseEndpoint(e.URL)
-		for _, p := range problems {
-			c.report(p.rule, SeverityError, endpointPlace(name, i), p.message, p.fix)
+	c.registryName(name)
+	es := c.endpoints(name)
+	tooOld := func(field, what string, major, minor int, since string) {
+		if c.version.before(major, minor, 0) {
+			c.mirrorProblem("version-feature", SeverityError, mirrorPlace(name, field),
+				fmt.Sprintf("Talos %s does not know %s", c.version, what), "want Talos "+since+" or later")
+		}
+	}
+	if name == "*" {
+		tooOld("", `the mirror "*"`, 1, 4, "1.4")
+	}
+	mixed := -1
+	for i, e := range es {
+		c.endpoint(name, i, e)
+		if e.OverridePath {
+			if c.version.before(1, 3, 0) {
+				tooOld(fmt.Sprintf("endpoints[%d].overridePath", i), "overridePath", 1, 3, "1.3")
+			}
+		}
+		if len(e.problems) == 0 && strings.HasPrefix(e.u.Host, "[") && c.version.before(1, 8, 0) {
+			tooOld(fmt.Sprintf("endpoints[%d]", i), "endpoints with an IPv6 address (its containerd cannot read them)", 1, 8, "1.8")
+		}
+		if mixed < 0 && e.OverridePath != es[0].OverridePath {
+			mixed = i
 		}
 	}
 	c.duplicates(name, m)
+	if mixed >= 0 && c.inForm() == "legacy" {
+		c.mirrorProblem("legacy-override", SeverityError, mirrorPlace(name, fmt.Sprintf("endpoints[%d].overridePath", mixed)),
+			fmt.Sprintf("overridePath is %t here and %t at endpoints[0]; the legacy form has it once for a mirror", es[mixed].OverridePath, es[0].OverridePath),
+			"want the same for all endpoints of a mirror, or the document form (Talos 1.12.2 and later)")
+	}
+	if m.SkipFallback {
+		tooOld("skipFallback", "skipFallback", 1, 9, "1.9")
+		if len(es) == 0 {
+			if c.imageCache {
+				c.mirrorProblem("skip-fallback-alone", SeverityInfo, mirrorPlace(name, "skipFallback"),
+					"skipFallback and no endpoint: only images of the image cache can be pulled", "")
+			} else {
+				c.explained[name] = true
+				c.mirrorProblem("skip-fallback-alone", SeverityError, mirrorPlace(name, "skipFallback"),
+					"skipFallback and no endpoint: machined refuses to pull, containerd goes to the upstream",
+					"want an endpoint, or no skipFallback; it makes sense with the image cache only")
+			}
+		}
+	} else {
+		c.fallbackTLS(name, es)
+	}
+}
+
+// registryName judges a key of mirrors.
+func (c *checker) registryName(name string) {
+	p := mirrorPlace(name, "")
+	switch name {
+	case "*":
+		return
+	case "index.docker.io", hubHost, "hub.docker.com":
+		c.explained[name] = true
+		c.mirrorProblem("registry-alias", SeverityError, p,
+			fmt.Sprintf("images of Docker Hub have the registry %q, whatever their reference says: this mirror is never used for them", hubName),
+			fmt.Sprintf("want the key %q", hubName))
+		return
+	}
+	if reason, fix := badRegistryName(name); reason != "" {
+		c.explained[name] = true
+		c.mirrorProblem("registry-name", SeverityError, p, reason, fix)
+	}
+}
+
+// badRegistryName says why no image reference has this registry.
+func badRegistryName(name string) (reason, fix string) {
+	const want = "want host or host:port, such as ghcr.io"
+	switch {
+	case name == "":
+		return "the name of the registry is empty", `want host or host:port, such as ghcr.io, or "*"`
+	case strings.Contains(name, "://"):
+		_, rest, _ := strings.Cut(name, "://")
+		if i := strings.LastIndexByte(rest, '@'); i >= 0 {
+			rest = rest[i+1:]
+		}
+		host, _, _ := strings.Cut(rest, "/")
+		if r, _ := badRegistryName(host); r == "" {
+			return "a registry has no scheme", fmt.Sprintf("want the key %q", hubAlias(host))
+		}
+		return "a registry has no scheme", want
+	case strings.Contains(name, "/"):
+		host, _, _ := strings.Cut(name, "/")
+		fix = want
+		if r, _ := badRegistryName(host); r == "" {
+			fix = fmt.Sprintf("want the key %q; a mirror is for a whole registry", hubAlias(host))
+		}
+		return "a registry has no path", fix
+	case strings.Contains(name, "*"):
+		return "a pattern matches nothing: keys are literal", `want each registry by its name, or "*" alone for all that have no mirror of their own`
+	case strings.ToLower(name) != name:
+		return "a registry is spelled in lower case in image references", fmt.Sprintf("want the key %q", strings.ToLower(name))
+	}
+	host, port := name, ""
+	if h := hostname(name); h != name {
+		host, port = h, name[len(h)+1:]
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+			return fmt.Sprintf("%q is not a port", port), "want a number from 1 to 65535"
+		}
+	}
+	if strings.HasPrefix(host, "[") {
+		ip, err := netip.ParseAddr(strings.TrimSuffix(host[1:], "]"))
+		if err != nil || !strings.HasSuffix(host, "]") || !ip.Is6() || ip.Zone() != "" || ip.Is4In6() && strings.Contains(host, ".") {
+			return fmt.Sprintf("%q is not an IPv6 address in brackets", host), want
+		}
+		return "", ""
+	}
+	if strings.Count(host, ":") > 0 {
+		if _, err := netip.ParseAddr(host); err == nil {
+			return "an IPv6 address without brackets", fmt.Sprintf("want the key %q", "["+host+"]")
+		}
+		return "several colons", want
+	}
+	start := 0
+	for i := 0; i <= len(host); i++ {
+		if i < len(host) && host[i] != '.' {
+			b := host[i]
+			if (b < 'a' || b > 'z') && (b < '0' || b > '9') && b != '-' {
+				r := []rune(host[i:])[0]
+				return fmt.Sprintf("%q is no character of a registry's name", string(r)), want
+			}
+			continue
+		}
+		if label := host[start:i]; label == "" || label[0] == '-' || label[len(label)-1] == '-' {
+			return fmt.Sprintf("%s is not a host", quote(host)), want
+		}
+		start = i + 1
+	}
+	if port == "" && host != "localhost" && !strings.Contains(host, ".") {
+		return fmt.Sprintf("an image reference takes %q for a part of a Docker Hub name: it has no dot and no port", name), want
+	}
+	return "", ""
+}
+
+// hubAlias is the registry that a name of Docker Hub stands for.
+func hubAlias(host string) string {
+	switch host {
+	case "index.docker.io", hubHost, "hub.docker.com":
+		return hubName
+	}
+	return host
+}
+
+func (c *checker) endpoint(name string, i int, e endpoint) {
+	at := func() Place { return mirrorPlace(name, "endpoints["+strconv.Itoa(i)+"]") }
+	if len(e.problems) > 0 {
+		c.explained[name] = true
+		for _, p := range e.problems {
+			c.mirrorProblem(p.rule, SeverityError, at(), p.message, p.fix)
+		}
+		return
+	}
+	if s := canonical(e.URL, e.u); s != e.URL {
+		severity, consequence := SeverityWarning, "is not spelled as Talos's documents would have it"
+		if c.inForm() == "documents" {
+			severity, consequence = SeverityError, "is written otherwise by Talos"
+		}
+		c.mirrorProblem("endpoint-canonical", severity, at(), quote(e.URL)+" "+consequence, "want "+strconv.Quote(s))
+	}
+	c.path(e, at)
+	if u := c.shared[e.URL]; len(u) > 0 && (len(u) > 1 && u[1] == name || name == "*" && u[0] == name) {
+		fix := "want one endpoint for each upstream, by port or path; or a cache that heeds ?ns=, which both pullers send"
+		if name == "*" {
+			c.mirrorProblem("shared-endpoint", SeverityWarning, at(),
+				fmt.Sprintf("%s stands in for every registry: a plain pull-through cache knows one upstream only", quote(e.URL)), fix)
+		} else {
+			c.mirrorProblem("shared-endpoint", SeverityWarning, at(),
+				fmt.Sprintf("%s stands in for several registries (%s): a plain pull-through cache knows one upstream only", quote(e.URL), someNames(u)), fix)
+		}
+	}
+	if why := nodeLocal(e.u.Hostname()); why != "" {
+		c.mirrorProblem("node-unreachable", SeverityInfo, at(), fmt.Sprintf("%q %s", e.u.Hostname(), why), "")
+	}
+}
+
+func someNames(names []string) string {
+	const most = 4
+	more := ""
+	if len(names) > most {
+		more = fmt.Sprintf(" and %d more", len(names)-most)
+		names = names[:most]
+	}
+	quoted := make([]string, len(names))
+	for i, n := range names {
+		quoted[i] = quote(n)
+	}
+	return strings.Join(quoted, ", ") + more
+}
+
+// nodeLocal says why a node may not reach a host that a pod does.
+func nodeLocal(host string) string {
+	h := strings.TrimSuffix(strings.ToLower(host), ".")
+	if h == "localhost" || strings.HasSuffix(h, ".localhost") {
+		return "is the node itself: something has to listen there before anything is pulled"
+	}
+	if ip, err := netip.ParseAddr(h); err == nil {
+		if ip.Unmap().IsLoopback() {
+			return "is the node itself: something has to listen there before anything is pulled"
+		}
+		return ""
+	}
+	if strings.HasSuffix(h, ".svc") || strings.HasSuffix(h, ".cluster.local") || strings.Contains(h, ".svc.") {
+		return "is a name of the cluster's DNS, which a node does not ask: its own resolver has to know the name"
+	}
+	return ""
+}
+
+// canonical is the URL as Talos 1.13.9 writes it into a document.
+func canonical(raw string, u *url.URL) string {
+	for i := range len(raw) {
+		b := raw[i]
+		if 'a' <= b && b <= 'z' || '0' <= b && b <= '9' || b == '/' || b == '.' || b == ':' || b == '-' || b == '_' || b == '[' || b == ']' ||
+			i >= 5 && 'A' <= b && b <= 'Z' {
+			continue
+		}
+		return u.String()
+	}
+	return raw
+}
+
+// path judges the path of an endpoint against its overridePath.
+func (c *checker) path(e endpoint, at func() Place) {
+	p := e.u.Path
+	if p != "" {
+		p = path.Clean(p)
+	}
+	switch {
+	case !e.OverridePath && !strings.HasSuffix(p, "/v2") && strings.Contains(p, "/v2/"):
+		c.mirrorProblem("endpoint-path", SeverityError, at(),
+			fmt.Sprintf("without overridePath the node asks for %q", apiPath(e.u.Path, false)), "want overridePath: true")
+	case e.OverridePath && (p == "" || p == "/"):
+		c.mirrorProblem("override-path", SeverityError, overridePlace(at()),
+			"overridePath and no path: the node asks for the root of the server, where no registry answers", "want no overridePath, or a path such as /v2/project")
+	case e.OverridePath && !strings.Contains(p+"/", "/v2/"):
+		c.mirrorProblem("override-path", SeverityError, overridePlace(at()),
+			fmt.Sprintf("overridePath and the path %q without a v2 in it: the node asks there for the registry API", p),
+			fmt.Sprintf("want the path %q, or no overridePath", "/v2"+p))
+	}
+}
+
+func overridePlace(p Place) Place {
+	p.Field += ".overridePath"
+	return p
 }
 
 // duplicates reports each URL that is there before, and URLs that only look different.
 func (c *checker) duplicates(name string, m Mirror) {
-	if len(m.Endpoints) < 2 {
+	es := m.Endpoints
+	if len(es) < 2 {
 		return
 	}
-	exact := make(map[string]int, len(m.Endpoints))
-	loose := make(map[string]int, len(m.Endpoints))
-	for i, e := range m.Endpoints {
+	exact := make(map[string]int, len(es))
+	loose := make(map[string]int, len(es))
+	for i, e := range es {
+		at := func() Place { return mirrorPlace(name, "endpoints["+strconv.Itoa(i)+"]") }
 		if first, ok := exact[e.URL]; ok {
-			c.report("endpoint-duplicate", SeverityError, endpointPlace(name, i),
+			c.explained[name] = true
+			c.mirrorProblem("endpoint-duplicate", SeverityError, at(),
 				fmt.Sprintf("%s is endpoints[%d] as well; containerd then ignores every mirror of this registry", quote(e.URL), first),
 				"want each URL once")
 			continue
@@ -93,8 +426,8 @@ func (c *checker) duplicates(name string, m Mirror) {
 		exact[e.URL] = i
 		key := looseURL(e.URL)
 		if first, ok := loose[key]; ok {
-			c.report("endpoint-duplicate", SeverityWarning, endpointPlace(name, i),
-				fmt.Sprintf("%s is the same place as endpoints[%d], %s", quote(e.URL), first, quote(m.Endpoints[first].URL)),
+			c.mirrorProblem("endpoint-duplicate", SeverityWarning, at(),
+				fmt.Sprintf("%s is the same place as endpoints[%d], %s", quote(e.URL), first, quote(es[first].URL)),
 				"want each place once")
 			continue
 		}
@@ -104,23 +437,477 @@ func (c *checker) duplicates(name string, m Mirror) {
 
 // looseURL is a URL without the difference of a trailing slash and of case in scheme and host.
 func looseURL(raw string) string {
-	scheme, rest, _ := strings.Cut(raw, "://")
-	host, path := rest, ""
-	if i := strings.IndexByte(rest, '/'); i >= 0 {
-		host, path = rest[:i], rest[i:]
+	host := len(raw)
+	if i := strings.Index(raw, "://"); i >= 0 {
+		if j := strings.IndexByte(raw[i+3:], '/'); j >= 0 {
+			host = i + 3 + j
+		}
 	}
-	return strings.ToLower(scheme) + "://" + strings.ToLower(host) + strings.TrimRight(path, "/")
+	return strings.ToLower(raw[:host]) + strings.TrimRight(raw[host:], "/")
 }
 
-// localRules are those that judge one value by itself, and so hold for a Set that was read in part.
+// fallbackTLS reports an upstream whose TLS settings containerd does not apply.
+func (c *checker) fallbackTLS(name string, es []endpoint) {
+	host := defaultHost(name)
+	if name == "*" || !c.set.Config[host].TLS.says() {
+		return
+	}
+	for _, e := range es {
+		if len(e.problems) == 0 && e.u.Host == host {
+			return
+		}
+	}
+	c.explained[name] = true
+	c.mirrorProblem("fallback-tls", SeverityWarning, mirrorPlace(name, ""),
+		fmt.Sprintf("containerd does not apply the TLS settings of config[%q] when it falls back to %s; machined does", host, host),
+		fmt.Sprintf("want %q as the last endpoint, and skipFallback: true", "https://"+host))
+}
+
+// config judges one host's settings.
+func (c *checker) config(key string, h HostConfig) {
+	c.configKey(key, h)
+	if a := h.Auth; a != nil {
+		c.auth(key, a)
+	}
+	t := h.TLS
+	if t == nil {
+		return
+	}
+	if c.hosts[key].http {
+		c.configProblem("tls-on-http", SeverityError, configPlace(key, "tls"),
+			fmt.Sprintf("an endpoint is http://%s: machined refuses TLS settings for it and pulls nothing from that mirror on", key),
+			fmt.Sprintf("want https://%s as the endpoint, or no tls", key))
+	}
+	c.tls(key, t)
+	if c.version.known() && c.inForm() == "documents" && t.ClientIdentity == nil &&
+		!c.version.before(1, 12, 0) && c.version.before(1, 12, 2) {
+		c.configProblem("version-feature", SeverityError, configPlace(key, "tls"),
+			fmt.Sprintf("Talos %s panics on a RegistryTLSConfig without clientIdentity", c.version), "want Talos 1.12.2 or later, or the legacy form")
+	}
+}
+
+func (c *checker) configKey(key string, h HostConfig) {
+	p := configPlace(key, "")
+	if key == "*" {
+		if h.TLS != nil {
+			c.configProblem("tls-wildcard", SeverityError, configPlace(key, "tls"),
+				`TLS settings for "*" are not supported: Talos then writes no hosts files for containerd, for any registry, or ignores them`,
+				"want a key for each host")
+		}
+		if h.Auth != nil || h.TLS == nil {
+			c.configProblem("auth-wildcard", SeverityError, configPlace(key, "auth"),
+				`credentials for "*" are never used: keys are literal`, "want a key for each host")
+		}
+		return
+	}
+	if reason, fix := c.badConfigKey(key); reason != "" {
+		c.configProblem("config-key", SeverityError, p, reason, fix)
+		return
+	}
+	if key == hubName && h.Auth.usable() {
+		if !c.set.Config[hubHost].Auth.usable() {
+			c.explained[hubName], c.explained["*"] = true, true
+			c.configProblem("hub-auth-key", SeverityWarning, configPlace(key, "auth"),
+				fmt.Sprintf("containerd uses these credentials for Docker Hub, machined does not: to it the host is %q", hubHost),
+				fmt.Sprintf("want the key %q, which works for both", hubHost))
+		}
+		if !h.TLS.says() {
+			return
+		}
+	}
+	if _, used := c.hosts[key]; !used {
+		c.unused(key, h)
+		c.bypassed(key, h)
+	}
+}
+
+func (c *checker) badConfigKey(key string) (reason, fix string) {
+	if key == "" {
+		return "the name of the host is empty", "want the host of an endpoint"
+	}
+	host := key
+	switch {
+	case strings.Contains(key, "://"):
+		_, host, _ = strings.Cut(key, "://")
+		if i := strings.LastIndexByte(host, '@'); i >= 0 {
+			host = host[i+1:]
+		}
+		host, _, _ = strings.Cut(host, "/")
+		reason = "a key of config has no scheme: it is the host of an endpoint"
+	case strings.ContainsAny(key, "/"):
+		host, _, _ = strings.Cut(key, "/")
+		reason = "a key of config has no path: it is the host of an endpoint"
+	case strings.ContainsAny(key, "@?#") || badCharacter(key) != nil:
+		return "this is not a host", "want the host of an endpoint, with its port, such as cache.example.com:5000"
+	default:
+		return "", ""
+	}
+	if hubAlias(host) == hubName {
+		host = hubHost
+	}
+	if badAuthority(host) != nil {
+		return reason, "want the host of an endpoint, with its port, such as cache.example.com:5000"
+	}
+	return reason, fmt.Sprintf("want %q", host)
+}
+
+// unused reports a key that no endpoint has and that is no registry which is
+// pulled from directly. Whether a registry is, only the images know; what
+// looks like an endpoint's host and is not spelled the same is taken for a mistake.
+func (c *checker) unused(key string, h HostConfig) {
+	p := configPlace(key, "")
+	what := "no endpoint has this host"
+	if key != hubHost && hubAlias(key) == hubName {
+		c.configProblem("config-unused", SeverityWarning, p, "neither puller asks this host for images of Docker Hub", fmt.Sprintf("want the key %q", hubHost))
+		return
+	}
+	registry := key
+	if key == hubHost {
+		registry = hubName
+	}
+	m, mirrored := c.set.Mirrors[registry]
+	all, wildcard := c.set.Mirrors["*"]
+	if near := c.nearest(key); near != "" && !(mirrored && !m.SkipFallback) {
+		if own, ok := c.set.Config[near]; !ok || own.Auth == nil && h.Auth != nil || own.TLS == nil && h.TLS != nil {
+			c.configProblem("config-unused", SeverityWarning, p, what+", spelled this way", fmt.Sprintf("want %q, as the endpoint's URL has it", near))
+			return
+		}
+	}
+	fix := "want the host of an endpoint, exactly as its URL has it"
+	if mirrored && len(m.Endpoints) > 0 {
+		if e := c.endpoints(registry)[0]; len(e.problems) == 0 {
+			fix = fmt.Sprintf("want the host of the endpoint, %q", e.u.Host)
+		}
+	}
+	switch {
+	case mirrored && m.SkipFallback && len(m.Endpoints) > 0:
+		c.configProblem("config-unused", SeverityWarning, p,
+			"no endpoint has this host, and skipFallback keeps the node from this registry itself", fix)
+	case key == hubName && mirrored && h.TLS.says():
+		c.configProblem("config-unused", SeverityWarning, p,
+			"TLS settings under docker.io are not used: the registry has mirrors, and the host of its upstream is registry-1.docker.io", fix)
+	case !mirrored && wildcard && all.SkipFallback && len(all.Endpoints) > 0 && !h.TLS.says():
+		c.configProblem("config-unused", SeverityWarning, p,
+			`no endpoint has this host, and skipFallback of "*" keeps the node from this registry itself`, fix)
+	default:
+		if reason, _ := badRegistryName(key); reason != "" {
+			if _, err := netip.ParseAddr(key); err == nil && strings.Contains(key, ":") {
+				fix = fmt.Sprintf("want %q", "["+key+"]")
+			}
+			c.configProblem("config-unused", SeverityWarning, p, what+", and it is no registry that an image can name: "+reason, fix)
+		}
+	}
+}
+
+// nearest returns the host of an endpoint that differs in port, case or brackets only.
+func (c *checker) nearest(key string) string {
+	near := c.near[nearKey(key)]
+	for _, h := range near {
+		if strings.EqualFold(h, key) {
+			return h
+		}
+	}
+	if len(near) > 0 {
+		return near[0]
+	}
+	return ""
+}
+
+// bypassed reports a host that has a hosts directory of its own, and so is not sent to "*".
+func (c *checker) bypassed(key string, h HostConfig) {
+	if _, wildcard := c.node.mirrors["*"]; !wildcard || !h.TLS.says() {
+		return
+	}
+	if _, ok := c.node.tlsOnly[hostDirectory(key)]; !ok {
+		return
+	}
+	if reason, _ := badRegistryName(key); reason != "" || key == hubHost {
+		return
+	}
+	c.explained[key] = true
+	what := `the "*" mirror`
+	if _, ok := c.set.Mirrors["*"]; !ok {
+		what = "the image cache"
+	}
+	c.configProblem("wildcard-bypassed", SeverityWarning, configPlace(key, "tls"),
+		fmt.Sprintf("a host with TLS settings and no mirror of its own: containerd goes to it directly, past %s; machined does not", what),
+		fmt.Sprintf("want mirrors[%q] with the endpoints that it should have", key))
+}
+
+func (c *checker) auth(key string, a *Auth) {
+	p := configPlace(key, "auth")
+	switch {
+	case !a.usable() && a.Password.IsZero():
+		c.configProblem("auth-incomplete", SeverityError, p, "no credentials: machined refuses to pull, containerd pulls without any",
+			"want username and password, identityToken or auth; or no auth at all")
+	case !a.usable():
+		c.configProblem("auth-incomplete", SeverityError, p, "a password without username", "want both")
+	case a.Username != "" && a.Password.IsZero() && a.Auth.IsZero() && a.IdentityToken.IsZero():
+		c.configProblem("auth-incomplete", SeverityError, p, "a username without password: no puller sends it", "want both")
+	}
+	var have []string
+	for _, f := range []struct {
+		name string
+		is   bool
+	}{{"username", a.Username != ""}, {"auth", !a.Auth.IsZero()}, {"identityToken", !a.IdentityToken.IsZero()}} {
+		if f.is {
+			have = append(have, f.name)
+		}
+	}
+	if len(have) > 1 {
+		c.configProblem("auth-conflict", SeverityError, p, strings.Join(have, " beside ")+": Talos refuses it in documents, and uses one of them in the legacy form",
+			"want one of username and password, identityToken, auth")
+	} else if len(have) == 1 && have[0] != "username" && !a.Password.IsZero() {
+		c.configProblem("auth-conflict", SeverityError, p, "password beside "+have[0]+": the password is not used", "want one of username and password, identityToken, auth")
+	}
+	password := a.Password.Reveal()
+	if !a.Auth.IsZero() {
+		user, pass, ok := "", "", false
+		b, err := base64.StdEncoding.DecodeString(a.Auth.Reveal())
+		if err == nil {
+			user, pass, ok = strings.Cut(string(b), ":")
+		}
+		if !ok || user == "" || pass == "" {
+			c.configProblem("auth-encoding", SeverityError, configPlace(key, "auth.auth"), `not base64 of "user:password"`,
+				`want what "printf %s user:password | base64" prints, or username and password`)
+		} else if isPlaceholder(user) || isPlaceholder(pass) {
+			c.placeholder(key, "auth.auth")
+		}
+	}
+	if isPlaceholder(a.Username) {
+		c.placeholder(key, "auth.username")
+	}
+	if isPlaceholder(password) {
+		c.placeholder(key, "auth.password")
+	}
+	if isPlaceholder(a.IdentityToken.Reveal()) {
+		c.placeholder(key, "auth.identityToken")
+	}
+	if a.usable() && c.hosts[key].http {
+		if ip, err := netip.ParseAddr(strings.Trim(hostname(key), "[]")); hostname(key) != "localhost" && (err != nil || !ip.IsLoopback()) {
+			c.configProblem("http-credentials", SeverityWarning, p, fmt.Sprintf("an endpoint is http://%s: the credentials cross the network as they are", key),
+				fmt.Sprintf("want https://%s as the endpoint", key))
+		}
+	}
+}
+
+func (c *checker) placeholder(key, field string) {
+	c.configProblem("placeholder-secret", SeverityWarning, configPlace(key, field), "this looks like a placeholder, not like the value", "want the value itself")
+}
+
+// isPlaceholder recognizes what templates and examples have in place of a secret.
+func isPlaceholder(s string) bool {
+	if s == "" {
+		return false
+	}
+	l := strings.ToLower(s)
+	switch strings.NewReplacer("-", "", "_", "", " ", "").Replace(l) {
+	case "changeme", "changeit", "replaceme", "todo", "redacted", "placeholder", "yourpassword", "yourusername", "yourtoken":
+		return true
+	}
+	between := func(open, end string) bool {
+		return strings.HasPrefix(s, open) && strings.HasSuffix(s, end) && len(s) > len(open)+len(end)
+	}
+	if between("<", ">") || between("${", "}") || between("{{", "}}") || between("[", "]") && l == "[redacted]" {
+		return true
+	}
+	return len(s) >= 3 && (strings.Trim(l, "x") == "" || strings.Trim(s, "*") == "" || strings.Trim(s, ".") == "")
+}
+
+func (c *checker) tls(key string, t *TLS) {
+	if t.InsecureSkipVerify {
+		c.configProblem("insecure-skip-verify", SeverityWarning, configPlace(key, "tls.insecureSkipVerify"),
+			"the certificate is not verified: whoever is in between can hand out any image", "want ca with the certificate of the host's CA")
+	}
+	if t.CA != "" {
+		certs, reason := certificates(string(t.CA))
+		if reason != "" {
+			c.configProblem("pem-invalid", SeverityError, configPlace(key, "tls.ca"), reason, "want certificates as PEM, or base64 of that")
+		} else {
+			c.validity(configPlace(key, "tls.ca"), certs, true)
+		}
+	}
+	id := t.ClientIdentity
+	if id == nil {
+		return
+	}
+	p := configPlace(key, "tls.clientIdentity")
+	if id.Certificate == "" || id.Key.IsZero() {
+		what := "crt and key are both missing"
+		if id.Certificate != "" {
+			what = "crt without key"
+		} else if !id.Key.IsZero() {
+			what = "key without crt"
+		}
+		c.configProblem("client-identity", SeverityError, p, what, "want both, or no clientIdentity")
+	}
+	var certs []*x509.Certificate
+	reason, keyReason := "", ""
+	if id.Certificate != "" {
+		if certs, reason = certificates(string(id.Certificate)); reason != "" {
+			c.configProblem("pem-invalid", SeverityError, configPlace(key, "tls.clientIdentity.crt"), reason, "want certificates as PEM, or base64 of that")
+		} else {
+			c.validity(configPlace(key, "tls.clientIdentity.crt"), certs[:1], false)
+		}
+	}
+	if !id.Key.IsZero() {
+		if keyReason = badKey(id.Key.Reveal()); keyReason != "" {
+			c.configProblem("pem-invalid", SeverityError, configPlace(key, "tls.clientIdentity.key"), keyReason, "want an unencrypted private key as PEM, or base64 of that")
+		}
+	}
+	if id.Certificate == "" || id.Key.IsZero() || reason != "" || keyReason != "" {
+		return
+	}
+	if _, err := tls.X509KeyPair([]byte(id.Certificate), []byte(id.Key.Reveal())); err != nil {
+		c.configProblem("client-identity", SeverityError, p, "key and certificate do not belong together", "want the key that crt was made for")
+	}
+}
+
+// certificates reads the certificates of a PEM text. The reason holds nothing of the text.
+func certificates(text string) (certs []*x509.Certificate, reason string) {
+	rest := []byte(text)
+	for {
+		var b *pem.Block
+		if b, rest = pem.Decode(rest); b == nil {
+			break
+		}
+		if b.Type != "CERTIFICATE" {
+			return nil, "PEM of another kind: " + pemKind(b.Type)
+		}
+		cert, err := x509.ParseCertificate(b.Bytes)
+		if err != nil {
+			return nil, "a certificate that does not parse"
+		}
+		certs = append(certs, cert)
+	}
+	switch {
+	case certs == nil && isPEM(text):
+		return nil, "damaged PEM"
+	case certs == nil:
+		return nil, "not PEM"
+	case isPEM(string(rest)):
+		return nil, "damaged PEM after the first certificates"
+	}
+	return certs, ""
+}
+
+// pemKind names a kind of PEM; what it does not know may be anything, and is not shown.
+func pemKind(t string) string {
+	switch t {
+	case "CERTIFICATE REQUEST", "PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY", "ENCRYPTED PRIVATE KEY", "PUBLIC KEY",
+		"X509 CRL", "TRUSTED CERTIFICATE", "CERTIFICATE", "OPENSSH PRIVATE KEY", "EC PARAMETERS", "PKCS7":
+		return strconv.Quote(t)
+	}
+	return "not a certificate"
+}
+
+func badKey(text string) string {
+	rest := []byte(text)
+	seen := ""
+	for {
+		var b *pem.Block
+		if b, rest = pem.Decode(rest); b == nil {
+			break
+		}
+		if b.Type == "ENCRYPTED PRIVATE KEY" || b.Headers["DEK-Info"] != "" {
+			return "an encrypted private key"
+		}
+		if b.Type != "PRIVATE KEY" && !strings.HasSuffix(b.Type, " PRIVATE KEY") {
+			seen = b.Type
+			continue
+		}
+		if _, err := x509.ParsePKCS8PrivateKey(b.Bytes); err == nil {
+			return ""
+		}
+		if _, err := x509.ParsePKCS1PrivateKey(b.Bytes); err == nil {
+			return ""
+		}
+		if _, err := x509.ParseECPrivateKey(b.Bytes); err == nil {
+			return ""
+		}
+		return "a private key that does not parse"
+	}
+	switch {
+	case seen != "":
+		return "PEM of another kind: " + pemKind(seen)
+	case isPEM(text):
+		return "damaged PEM"
+	}
+	return "not PEM"
+}
+
+// validity reports certificates of which none is valid. One that is old beside
+// one that is not is how a CA is replaced.
+func (c *checker) validity(p Place, certs []*x509.Certificate, bundle bool) {
+	var message string
+	for _, cert := range certs {
+		switch {
+		case c.now.After(cert.NotAfter):
+			message = "the certificate expired on " + cert.NotAfter.UTC().Format("2006-01-02")
+		case c.now.Before(cert.NotBefore):
+			message = "the certificate is not valid before " + cert.NotBefore.UTC().Format("2006-01-02")
+		default:
+			return
+		}
+	}
+	if bundle && len(certs) > 1 {
+		message = "none of the certificates is valid; of the last, " + message
+	}
+	c.configProblem("certificate-expired", SeverityWarning, p, message, "want a certificate that is valid now")
+}
+
+// pullers compares what the two pullers do, for each registry that the Set names.
+func (c *checker) pullers() {
+	if c.node.hostsError != "" {
+		return // another rule says so, and it holds for every registry
+	}
+	judge := func(registry string, p Place) {
+		if c.explained[registry] {
+			return
+		}
+		cd, m := c.node.containerd(registry), c.node.machined(registry)
+		if cd.rule != "" || m.rule != "" || !c.node.differ(cd, m) {
+			return // an error has a rule of its own
+		}
+		fix := ""
+		if registry == hubName && len(c.set.Mirrors[hubName].Endpoints) == 0 {
+			fix = "want the same settings under docker.io and registry-1.docker.io"
+		}
+		f := finding{Finding{Rule: "puller-differs", Severity: SeverityWarning,
+			Message: "containerd and machined do not do the same: " + strings.Join(c.node.why(registry, cd, m), "; "), Fix: fix}, p}
+		if p.Section == "config" {
+			c.configFindings = append(c.configFindings, f)
+		} else {
+			c.mirrorFindings = append(c.mirrorFindings, f)
+		}
+	}
+	for _, name := range c.node.names {
+		if _, ok := c.set.Mirrors[name]; ok && name != "*" {
+			judge(name, mirrorPlace(name, ""))
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(c.set.Config)) {
+		if _, mirrored := c.set.Mirrors[key]; mirrored {
+			continue
+		}
+		if key == hubHost {
+			key = hubName
+			if _, both := c.set.Config[hubName]; both || c.set.Mirrors[hubName].Endpoints != nil {
+				continue
+			}
+			judge(hubName, configPlace(hubHost, ""))
+			continue
+		}
+		if reason, _ := badRegistryName(key); reason == "" {
+			judge(key, configPlace(key, ""))
+		}
+	}
+}
+
+// localRules are those that judge one value by itself, and so hold for a Set
+// that was read in part.
 var localRules = map[string]bool{
 	"endpoint-syntax": true, "endpoint-scheme": true, "endpoint-userinfo": true, "endpoint-query": true,
-	"endpoint-duplicate": true,
-}
-
-// talosVersion is a release of Talos; zero is any.
-type talosVersion struct{ major, minor, patch int }
-
-func (v talosVersion) compare(o talosVersion) int {
-	return cmp.Or(cmp.Compare(v.major, o.major), cmp.Compare(v.minor, o.minor), cmp.Compare(v.patch, o.patch))
+	"endpoint-duplicate": true, "registry-name": true, "registry-alias": true, "config-key": true,
+	"tls-wildcard": true, "auth-wildcard": true, "auth-encoding": true, "pem-invalid": true,
 }

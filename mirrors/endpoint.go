@@ -10,34 +10,27 @@ import (
 	"unicode/utf8"
 )
 
-// endpointURL is an endpoint's URL as both pullers take it apart.
-type endpointURL struct {
-	scheme string // lower case
-	host   string // as written: port and brackets included. It is the key of auth and TLS
-	path   string // unescaped
-}
-
 // problem is one thing that is wrong with a value.
 type problem struct{ rule, message, fix string }
 
 // parseEndpoint checks one URL by the rules endpoint-syntax, endpoint-scheme,
-// endpoint-userinfo and endpoint-query. The endpointURL is valid only when ok.
+// endpoint-userinfo and endpoint-query. The URL is nil when there are problems.
 //
 // The rules are stricter than the pullers, which take anything that Go's
 // net/url parses: Talos 1.13.9 and containerd 2.3.3 drop userinfo, query and
 // fragment, and take the host of "host:5000" for a scheme.
-func parseEndpoint(raw string) (u endpointURL, problems []problem, ok bool) {
+func parseEndpoint(raw string) (u *url.URL, problems []problem) {
 	bad := func(rule, message, fix string) { problems = append(problems, problem{rule, message, fix}) }
 	const want = "want an absolute URL, such as https://cache.example.com"
 
 	if raw == "" {
 		bad("endpoint-syntax", "the URL is empty", want)
-		return u, problems, false
+		return nil, problems
 	}
 	if p := badCharacter(raw); p != nil {
 		problems = append(problems, *p)
 		if strings.TrimSpace(raw) == "" {
-			return u, problems, false
+			return nil, problems
 		}
 		// What else is wrong is judged without the characters that should not be there.
 		raw = strings.Map(func(r rune) rune {
@@ -46,14 +39,14 @@ func parseEndpoint(raw string) (u endpointURL, problems []problem, ok bool) {
 			}
 			return r
 		}, strings.ToValidUTF8(raw, ""))
-		_, more, _ := parseEndpoint(raw)
-		return u, append(problems, more...), false
+		_, more := parseEndpoint(raw)
+		return nil, append(problems, more...)
 	}
 
 	scheme, rest, found := strings.Cut(raw, "://")
 	if !found || !isScheme(scheme) {
 		problems = append(problems, noScheme(raw))
-		return u, problems, false
+		return nil, problems
 	}
 	switch strings.ToLower(scheme) {
 	case "http", "https":
@@ -87,10 +80,10 @@ func parseEndpoint(raw string) (u endpointURL, problems []problem, ok bool) {
 		bad("endpoint-query", "the URL has a "+what+", which no puller sends", "want the URL without it")
 	}
 	if len(problems) > 0 {
-		return u, problems, false
+		return nil, problems
 	}
 
-	parsed, err := url.Parse(raw)
+	u, err := url.Parse(raw)
 	if err != nil {
 		// The error's text quotes the whole URL.
 		reason := "the URL does not parse"
@@ -98,9 +91,9 @@ func parseEndpoint(raw string) (u endpointURL, problems []problem, ok bool) {
 			reason = "the URL has a % that begins no escape"
 		}
 		bad("endpoint-syntax", reason, `want each % of the path to be followed by two hexadecimal digits; the sign itself is %25`)
-		return u, problems, false
+		return nil, problems
 	}
-	return endpointURL{scheme: parsed.Scheme, host: parsed.Host, path: parsed.Path}, nil, true
+	return u, nil
 }
 
 func isForbidden(r rune) bool {
@@ -150,9 +143,9 @@ func noScheme(raw string) problem {
 	}
 	bare := strings.TrimPrefix(raw, "//")
 	fix := "want http:// or https:// before it"
-	if u, _, ok := parseEndpoint("https://" + bare); ok {
+	if u, _ := parseEndpoint("https://" + bare); u != nil {
 		fix = fmt.Sprintf("want %q or %q", "https://"+bare, "http://"+bare)
-		if u.path == "" && strings.Count(u.host, ":") == 0 && !strings.Contains(u.host, ".") {
+		if u.Path == "" && strings.Count(u.Host, ":") == 0 && !strings.Contains(u.Host, ".") {
 			fix = fmt.Sprintf("want a URL, such as %q", "https://"+bare)
 		}
 	}
