@@ -201,35 +201,52 @@ type challenge struct {
 	params map[string]string
 }
 
-// challenges returns those of the schemes that a node knows. Like containerd it
-// takes one challenge from each header line.
+// challenges returns those of the schemes that a node knows. Like containerd
+// 2.4.2 it takes one challenge from each header line, and from a line that breaks
+// the grammar what stands before the break; no space may stand around an =.
 func challenges(h http.Header) []challenge {
 	var all []challenge
 	for _, line := range h.Values("WWW-Authenticate") {
-		scheme, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		scheme, rest := cutToken(line)
 		c := challenge{strings.ToLower(scheme), map[string]string{}}
 		if c.scheme != "basic" && c.scheme != "bearer" {
 			continue
 		}
-		for rest != "" {
+		for {
 			var name, value string
 			var ok bool
-			if name, rest, ok = strings.Cut(rest, "="); !ok {
+			name, rest = cutToken(skipSpace(rest))
+			if rest, ok = strings.CutPrefix(rest, "="); name == "" || !ok {
 				break
 			}
-			value, rest = parameterValue(strings.TrimSpace(rest))
-			c.params[strings.ToLower(strings.Trim(name, " \t,"))] = value
+			value, rest = cutValue(rest)
+			c.params[strings.ToLower(name)] = value
+			if rest, ok = strings.CutPrefix(skipSpace(rest), ","); !ok {
+				break
+			}
 		}
 		all = append(all, c)
 	}
 	return all
 }
 
-// parameterValue splits a value, quoted or not, off the front of s.
-func parameterValue(s string) (value, rest string) {
+func skipSpace(s string) string { return strings.TrimLeft(s, " \t\r\n") }
+
+// cutToken splits a token of RFC 9110 off the front of s; it may be empty.
+func cutToken(s string) (token, rest string) {
+	for i := range len(s) {
+		if c := s[i]; c <= ' ' || c >= 0x7f || strings.IndexByte(`"(),/:;<=>?@[\]{}`, c) >= 0 {
+			return s[:i], s[i:]
+		}
+	}
+	return s, ""
+}
+
+// cutValue splits a token or a quoted string off the front of s. A quote that is
+// not closed leaves nothing that can be relied on.
+func cutValue(s string) (value, rest string) {
 	if !strings.HasPrefix(s, `"`) {
-		value, rest, _ = strings.Cut(s, ",")
-		return strings.TrimSpace(value), rest
+		return cutToken(s)
 	}
 	var b strings.Builder
 	for i := 1; i < len(s); i++ {
@@ -241,5 +258,5 @@ func parameterValue(s string) (value, rest string) {
 		}
 		b.WriteByte(s[i])
 	}
-	return "", "" // no closing quote: nothing that can be relied on
+	return "", ""
 }

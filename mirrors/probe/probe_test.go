@@ -472,6 +472,7 @@ func TestUnusableURL(t *testing.T) {
 		{"https://m.internal ", "not a URL"},
 		{"https://m.internal/100%25x", "escapes"},
 		{"https://robot:made-up/password@m.internal", "https://[redacted]@m.internal: not a URL"},
+		{"https://robot:4711001/made-up@m.internal", "https://[redacted]@m.internal: invalid port (want an"},
 		{"https://robot:made-up?#/pass@word@m.internal:x/y?made-up", "https://[redacted]@m.internal:x/y?[redacted]: not a URL"},
 	} {
 		r := newProber(t, nil).Ask(t.Context(), endpoint(tt.url))

@@ -41,10 +41,11 @@ func newTarget(e mirrors.Endpoint) (target, *Error) {
 	if u.Hostname() == "" {
 		return bad("no host", want)
 	}
-	if port := u.Port(); port != "" {
-		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-			return bad(fmt.Sprintf("invalid port %q", port), "want 1 to 65535")
+	if !validPort(u) {
+		if strings.Contains(e.URL, "@") {
+			return bad("invalid port", want) // it may be the beginning of a password
 		}
+		return bad(fmt.Sprintf("invalid port %q", u.Port()), "want 1 to 65535")
 	}
 
 	t := target{scheme: u.Scheme, key: u.Host, path: u.Path, override: e.OverridePath}
@@ -87,6 +88,14 @@ func (t target) wantsOverride() bool {
 // origin is what credentials are given to.
 func origin(u *url.URL) string { return u.Scheme + "://" + u.Host }
 
+func validPort(u *url.URL) bool {
+	if u.Port() == "" {
+		return true
+	}
+	n, err := strconv.ParseUint(u.Port(), 10, 16)
+	return err == nil && n > 0
+}
+
 func redactEndpoint(e mirrors.Endpoint) mirrors.Endpoint {
 	e.URL = redactURL(e.URL)
 	return e
@@ -99,9 +108,11 @@ func redactURL(s string) string {
 	start := 0
 	if i := strings.Index(s, "://"); i >= 0 {
 		start = i + len("://")
+	} else if strings.HasPrefix(s, "//") {
+		start = 2
 	}
 	end := len(s)
-	if u, err := url.Parse(s); err == nil && u.Host != "" {
+	if u, err := url.Parse(s); err == nil && u.Host != "" && validPort(u) {
 		if i := strings.IndexAny(s[start:], "/?#"); i >= 0 {
 			end = start + i
 		}
