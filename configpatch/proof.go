@@ -2,6 +2,7 @@ package configpatch
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/config/configloader"
 	"github.com/siderolabs/talos/pkg/machinery/config/configpatcher"
 	"github.com/siderolabs/talos/pkg/machinery/config/encoder"
+	"github.com/siderolabs/talos/pkg/machinery/config/types/v1alpha1"
 
 	"github.com/mirrorpatch/mirrorpatch/mirrors"
 )
@@ -116,6 +118,71 @@ func sameSet(got, want mirrors.Set) error {
 	return p.err()
 }
 
+// restUnchanged compares two configurations without the entries that change:
+// every other document has to be there, in its order, with its values.
+func restUnchanged(before, after config.Provider, changes []Change) error {
+	touched := map[Change]bool{}
+	for _, c := range changes {
+		touched[Change{Kind: c.Kind, Name: c.Name}] = true
+	}
+	a, err := encodeRest(before, touched)
+	if err != nil {
+		return err
+	}
+	b, err := encodeRest(after, touched)
+	if err != nil {
+		return err
+	}
+	if !slices.EqualFunc(a, b, bytes.Equal) {
+		return &Error{Reason: "proof: the patch changes something else in the configuration"}
+	}
+	return nil
+}
+
+func encodeRest(cfg config.Provider, touched map[Change]bool) (out [][]byte, err error) {
+	defer recovered(&err)
+	for _, doc := range cfg.Documents() {
+		switch d := doc.(type) {
+		case *v1alpha1.Config:
+			d = d.DeepCopy()
+			if d.MachineConfig == nil {
+				d.MachineConfig = &v1alpha1.MachineConfig{}
+			}
+			r := &d.MachineConfig.MachineRegistries
+			maps.DeleteFunc(r.RegistryMirrors, func(name string, _ *v1alpha1.RegistryMirrorConfig) bool {
+				return touched[Change{Kind: KindMirror, Name: name}]
+			})
+			for host, c := range r.RegistryConfig {
+				auth, tls := touched[Change{Kind: KindAuth, Name: host}], touched[Change{Kind: KindTLS, Name: host}]
+				if auth {
+					c.RegistryAuth = nil
+				}
+				if tls {
+					c.RegistryTLS = nil
+				}
+				if (auth || tls) && c.RegistryAuth == nil && c.RegistryTLS == nil {
+					delete(r.RegistryConfig, host)
+				}
+			}
+			doc = d
+		case interface{ Name() string }:
+			gone := false
+			for k := KindMirror; k <= KindTLS; k++ {
+				gone = gone || doc.Kind() == k.document() && touched[Change{Kind: k, Name: d.Name()}]
+			}
+			if gone {
+				continue
+			}
+		}
+		data, err := encoder.NewEncoder(doc, encoder.WithComments(encoder.CommentsDisabled)).Encode()
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, data)
+	}
+	return out, nil
+}
+
 // metalMode is the mode in which Talos validates a configuration for bare metal.
 type metalMode struct{}
 
@@ -194,6 +261,9 @@ func apply(base []byte, patches ...Patch) (result config.Provider, data []byte, 
 	data, err = cfg.EncodeBytes(encoder.WithComments(encoder.CommentsDisabled))
 	if err != nil {
 		return nil, nil, err
+	}
+	if len(data) == 0 {
+		return nil, nil, errors.New("nothing is left of the configuration, and Talos loads no empty one")
 	}
 	result, err = configloader.NewFromBytes(data)
 	return result, data, err

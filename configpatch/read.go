@@ -26,6 +26,8 @@ type Effective struct {
 	Entries []Entry
 
 	legacy, documents mirrors.Set // each form alone
+	raw               v1alpha1.RegistriesConfig
+	hasV1Alpha1       bool
 }
 
 // Entry is one entry of a configuration: a registry's mirrors, a host's
@@ -85,7 +87,9 @@ func readProvider(cfg config.Provider, data []byte) (*Effective, error) {
 	for _, doc := range cfg.Documents() {
 		switch d := doc.(type) {
 		case *v1alpha1.Config:
+			e.hasV1Alpha1 = true
 			if d.MachineConfig != nil {
+				e.raw = d.MachineConfig.MachineRegistries
 				readLegacy(&p, &e.legacy, d.MachineConfig.MachineRegistries)
 			}
 		case *cri.RegistryMirrorConfigV1Alpha1:
@@ -145,18 +149,10 @@ func readLegacy(p *problems, set *mirrors.Set, r v1alpha1.RegistriesConfig) {
 		}
 		var out mirrors.HostConfig
 		if a := c.RegistryAuth; a != nil {
-			out.Auth = &mirrors.Auth{
-				Username:      a.RegistryUsername,
-				Password:      mirrors.NewSecret(a.RegistryPassword),
-				Auth:          mirrors.NewSecret(a.RegistryAuth),
-				IdentityToken: mirrors.NewSecret(a.RegistryIdentityToken),
-			}
+			out.Auth = legacyAuth(a)
 		}
 		if t := c.RegistryTLS; t != nil {
-			out.TLS = &mirrors.TLS{CA: mirrors.PEM(t.TLSCA), InsecureSkipVerify: pointer.SafeDeref(t.TLSInsecureSkipVerify)}
-			if id := t.TLSClientIdentity; id != nil {
-				out.TLS.ClientIdentity = &mirrors.ClientIdentity{Certificate: mirrors.PEM(id.Crt), Key: mirrors.NewSecret(string(id.Key))}
-			}
+			out.TLS = &mirrors.TLS{CA: mirrors.PEM(t.TLSCA), ClientIdentity: legacyIdentity(t), InsecureSkipVerify: pointer.SafeDeref(t.TLSInsecureSkipVerify)}
 		}
 		set.Config[host] = out
 	}

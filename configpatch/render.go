@@ -138,17 +138,24 @@ func appendHead(dst []byte, kind Kind, name string) []byte {
 func appendMirrorBody(dst []byte, m mirrors.Mirror) []byte {
 	if len(m.Endpoints) > 0 {
 		dst = append(dst, "endpoints:\n"...)
-		for _, e := range m.Endpoints {
-			dst = append(dst, "    - url: "...)
-			dst = appendScalar(dst, e.URL)
-			dst = append(dst, '\n')
-			if e.OverridePath {
-				dst = append(dst, "      overridePath: true\n"...)
-			}
-		}
+		dst = appendEndpoints(dst, 1, m.Endpoints)
 	}
 	if m.SkipFallback {
 		dst = append(dst, "skipFallback: true\n"...)
+	}
+	return dst
+}
+
+func appendEndpoints(dst []byte, indent int, list []mirrors.Endpoint) []byte {
+	for _, e := range list {
+		dst = appendIndent(dst, indent)
+		dst = append(dst, "- url: "...)
+		dst = appendScalar(dst, e.URL)
+		dst = append(dst, '\n')
+		if e.OverridePath {
+			dst = appendIndent(dst, indent)
+			dst = append(dst, "  overridePath: true\n"...)
+		}
 	}
 	return dst
 }
@@ -203,28 +210,41 @@ func appendBase64(dst []byte, indent int, key, value string) []byte {
 	dst = appendIndent(dst, indent)
 	dst = append(dst, key...)
 	dst = append(dst, ": "...)
+	return appendBase64Value(dst, value)
+}
+
+func appendBase64Value(dst []byte, value string) []byte {
 	if value == "" {
 		return append(dst, "\"\"\n"...)
 	}
+	start := len(dst)
 	dst = base64.StdEncoding.AppendEncode(dst, []byte(value))
+	if c := dst[start] | 0x20; len(dst)-start <= len("false") || c < 'a' || c > 'z' {
+		encoded := string(dst[start:]) // what may be taken for a word or a number
+		dst = appendScalar(dst[:start], encoded)
+	}
 	return append(dst, '\n')
 }
 
-// appendText writes a value of several lines as a literal block, which is how
-// people expect PEM, and everything else as a scalar.
 func appendText(dst []byte, indent int, key, value string) []byte {
 	dst = appendIndent(dst, indent)
 	dst = append(dst, key...)
+	dst = append(dst, ": "...)
+	return appendTextValue(dst, indent, value)
+}
+
+// appendTextValue writes a value of several lines as a literal block, which is
+// how people expect PEM, and everything else as a scalar.
+func appendTextValue(dst []byte, indent int, value string) []byte {
 	if !fitsBlock(value) {
-		dst = append(dst, ": "...)
 		dst = appendScalar(dst, value)
 		return append(dst, '\n')
 	}
 	body, ends := strings.CutSuffix(value, "\n")
 	if ends {
-		dst = append(dst, ": |\n"...)
+		dst = append(dst, "|\n"...)
 	} else {
-		dst = append(dst, ": |-\n"...)
+		dst = append(dst, "|-\n"...)
 	}
 	for line := range strings.SplitSeq(body, "\n") {
 		if line != "" {
