@@ -239,6 +239,10 @@ func (r *reader) host(registry string, h host) {
 	}
 	r.Endpoint(registry, mirrors.Endpoint{URL: h.url, OverridePath: h.overridePath}, tree.Field{Path: h.field.Path})
 	name := tree.HostOf(h.url)
+	if name == "" {
+		r.Fail("endpoint-syntax", h.field.Path, h.field.Key, tree.Quote(h.url)+" is no URL with a host; containerd would ignore the whole file", "want a URL such as https://m.example.com")
+		return
+	}
 	if h.hasTLS {
 		r.TLS(name, h.tls, h.tlsField)
 	}

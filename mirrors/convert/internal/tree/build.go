@@ -25,6 +25,9 @@ func UpstreamHost(registry string) string {
 
 // IsUpstream reports whether a URL is the registry itself, over https.
 func IsUpstream(raw, registry string) bool {
+	if registry != "*" && raw == "https://"+UpstreamHost(registry) {
+		return true // also when that is no URL, such as an IPv6 address without brackets
+	}
 	u, err := url.Parse(raw)
 	return err == nil && registry != "*" && strings.EqualFold(u.Scheme, "https") && u.Host == UpstreamHost(registry) &&
 		(u.Path == "" || u.Path == "/" || u.Path == "/v2" || u.Path == "/v2/") && u.RawQuery == "" && u.User == nil

@@ -120,3 +120,12 @@ func Quote(s string) string {
 	}
 	return strconv.Quote(s[:cut]) + "…"
 }
+
+// PlainText checks that data is a text in UTF-8 of a sensible size, and returns it
+// without a byte order mark.
+func PlainText(data []byte) (string, error) {
+	if err := checkText(data); err != nil {
+		return "", err
+	}
+	return strings.TrimPrefix(string(data), "\ufeff"), nil
+}
