@@ -126,7 +126,9 @@ func (c *checker) index(name string) {
 		}
 		c.hosts[e.u.Host] = use
 		if noPath(e.u.Path) && e.u.Host != defaultHost(name) {
-			c.shared[e.URL] = append(c.shared[e.URL], name)
+			if names := c.shared[e.URL]; len(names) == 0 || names[len(names)-1] != name {
+				c.shared[e.URL] = append(names, name)
+			}
 		}
 	}
 }
@@ -305,7 +307,7 @@ func hubAlias(host string) string {
 }
 
 func (c *checker) endpoint(name string, i int, e endpoint) {
-	at := func() Place { return mirrorPlace(name, "endpoints["+strconv.Itoa(i)+"]") }
+	at := func() Place { return endpointPlace(name, i) }
 	if len(e.problems) > 0 {
 		c.explained[name] = true
 		for _, p := range e.problems {
@@ -317,7 +319,10 @@ func (c *checker) endpoint(name string, i int, e endpoint) {
 		severity, consequence := SeverityWarning, "is not spelled as Talos's documents would have it"
 		if c.inForm() == "documents" {
 			severity, consequence = SeverityError, "is written otherwise by Talos"
+		} else if !strings.HasPrefix(e.URL, "http") {
+			consequence = "has a scheme that containerd does not recognize: it puts https:// before it"
 		}
+		c.explained[name] = true // in document form Talos corrects it, in legacy form containerd does not see a scheme in HTTPS
 		c.mirrorProblem("endpoint-canonical", severity, at(), quote(e.URL)+" "+consequence, "want "+strconv.Quote(s))
 	}
 	c.path(e, at)
@@ -388,7 +393,7 @@ func (c *checker) path(e endpoint, at func() Place) {
 		p = path.Clean(p)
 	}
 	switch {
-	case !e.OverridePath && !strings.HasSuffix(p, "/v2") && strings.Contains(p, "/v2/"):
+	case projectPath(e.Endpoint, e.u):
 		c.mirrorProblem("endpoint-path", SeverityError, at(),
 			fmt.Sprintf("without overridePath the node asks for %q", apiPath(e.u.Path, false)), "want overridePath: true")
 	case e.OverridePath && (p == "" || p == "/"):
@@ -399,6 +404,19 @@ func (c *checker) path(e endpoint, at func() Place) {
 			fmt.Sprintf("overridePath and the path %q without a v2 in it: the node asks there for the registry API", p),
 			fmt.Sprintf("want the path %q, or no overridePath", "/v2"+p))
 	}
+}
+
+// projectPath reports whether /v2 is appended to a path that has it inside.
+func projectPath(e Endpoint, u *url.URL) bool {
+	if e.OverridePath || u.Path == "" {
+		return false
+	}
+	p := path.Clean(u.Path)
+	return !strings.HasSuffix(p, "/v2") && strings.Contains(p, "/v2/")
+}
+
+func endpointPlace(mirror string, i int) Place {
+	return mirrorPlace(mirror, "endpoints["+strconv.Itoa(i)+"]")
 }
 
 func overridePlace(p Place) Place {
@@ -415,7 +433,7 @@ func (c *checker) duplicates(name string, m Mirror) {
 	exact := make(map[string]int, len(es))
 	loose := make(map[string]int, len(es))
 	for i, e := range es {
-		at := func() Place { return mirrorPlace(name, "endpoints["+strconv.Itoa(i)+"]") }
+		at := func() Place { return endpointPlace(name, i) }
 		if first, ok := exact[e.URL]; ok {
 			c.explained[name] = true
 			c.mirrorProblem("endpoint-duplicate", SeverityError, at(),
@@ -557,7 +575,7 @@ func (c *checker) badConfigKey(key string) (reason, fix string) {
 func (c *checker) unused(key string, h HostConfig) {
 	p := configPlace(key, "")
 	what := "no endpoint has this host"
-	if key != hubHost && hubAlias(key) == hubName {
+	if key != hubHost && key != hubName && hubAlias(key) == hubName {
 		c.configProblem("config-unused", SeverityWarning, p, "neither puller asks this host for images of Docker Hub", fmt.Sprintf("want the key %q", hubHost))
 		return
 	}

@@ -187,7 +187,7 @@ func (n *node) hopDifferences(registry string, c, m route) (why []string) {
 		case a.endpoint != b.endpoint:
 			continue
 		case a.host != b.host && a.endpoint != "":
-			say("%s has no scheme: containerd puts https:// before it, machined takes it apart as it is", quote(a.endpoint))
+			say("%s does not begin with http: containerd puts https:// before it, machined takes it apart as it is", quote(a.endpoint))
 			continue
 		case (a.scheme != b.scheme || a.httpFallback) && a.fallback:
 			say("%s is this machine to containerd: it may use plain HTTP there, machined wants HTTPS", registry)

@@ -29,7 +29,7 @@ type talosDocument struct {
 	Machine struct {
 		Registries struct {
 			Mirrors map[string]struct {
-				Endpoints                  []string
+				Endpoints    []string
 				OverridePath *bool `yaml:"overridePath"`
 				SkipFallback *bool `yaml:"skipFallback"`
 			}
