@@ -37,6 +37,9 @@ type FromEnv struct {
 	Secret, Key string
 }
 
+// maxEnv keeps NAME=value within what Linux takes as one variable, whatever the name.
+const maxEnv = escape.MaxArgument - 256
+
 // FromSecret is a key of a Secret that the script reads with kubectl.
 //
 // The value is base64, as the Secret stores it and as the CAs of a Talos
@@ -89,9 +92,10 @@ func (f FromJSONPath) resource() (group, plural string) {
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// kubectlNames are the variables that would change what kubectl or its loader does. The
+// kubectlNames are the variables that change what kubectl 1.36 does, and those of the script. The
 // names that mean something to a shell are escape's to know.
-var kubectlNames = regexp.MustCompile(`(?i)^(HOME|TMPDIR|USER|KUBE.*|RECONCILE_.*|.*_PROXY|LD_.*|GO[A-Z]+|SSL_CERT_.*)$`)
+var kubectlNames = regexp.MustCompile(`^(HOME|TMPDIR|KUBECONFIG|KUBERC|KUBECACHEDIR|KUBE_.*|KUBECTL_.*|KUBERNETES_(SERVICE_.*|PORT.*|MASTER)|` +
+	`(?i:http|https|no|all)_(?i:proxy)|SSL_CERT_(FILE|DIR)|LD_.*|GODEBUG|GOGC|GOMAXPROCS|GOMEMLIMIT|GOTRACEBACK|reconcile_.*)$`)
 
 func (p *problems) inputs(t Template) {
 	seen := map[string]bool{}
@@ -142,7 +146,9 @@ func (p *problems) fromEnv(at string, f FromEnv) {
 	case f.Value != "" && (f.Secret != "" || f.Key != ""):
 		p.add(at, "want one of the two", "a value and a Secret")
 	case f.Value != "":
-		p.text(at+".value", f.Value)
+		if n := len(f.Value); p.text(at+".value", f.Value) && n > maxEnv {
+			p.add(at+".value", fmt.Sprintf("want at most %d", maxEnv), "%d bytes", n)
+		}
 	case f.Secret != "" || f.Key != "":
 		p.subdomain(at+".secret", f.Secret)
 		if !isSecretKey(f.Key) {

@@ -2,13 +2,8 @@ package reconcile
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
-	"fmt"
 	"maps"
 	"math"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -19,15 +14,6 @@ import (
 // DefaultImage is the image of a [Job] that names none. It has kubectl, a
 // POSIX shell, sed and base64, which is all that a script needs.
 const DefaultImage = "docker.io/alpine/k8s:1.34.1"
-
-// The sizes, in bytes, that decide how a script gets into its container.
-const (
-	// maxMounted is the limit of the data of a ConfigMap or a Secret, Kubernetes 1.36.
-	maxMounted = 1 << 20
-	// scriptDir and scriptFile are where a mounted script lies.
-	scriptDir  = "/etc/mirrorpatch"
-	scriptFile = "apply.sh"
-)
 
 // Job is a Kubernetes Job that runs a Template's script once, as a user without rights.
 type Job struct {
@@ -56,35 +42,6 @@ type Job struct {
 	Deadline     time.Duration // for all attempts together, whole seconds; zero: 5 minutes more than one attempt can take to wait
 	BackoffLimit *int          // further attempts after the first; nil: 3
 }
-
-// Transport is how a script gets into its container.
-type Transport string
-
-const (
-	InCommand   Transport = "command"   // it is in the container's command, behind the kubelet's layer
-	InConfigMap Transport = "configmap" // it is too large for one argument, and mounted
-	InSecret    Transport = "secret"    // it holds a secret, and is mounted
-)
-
-// Objects are what [Manifests] made of a [Job].
-type Objects struct {
-	yaml      []byte
-	jobName   string
-	transport Transport
-	script    escape.Script
-}
-
-// Bytes returns the objects as one YAML stream, in the order in which they can be created.
-func (o Objects) Bytes() []byte { return slices.Clone(o.yaml) }
-
-// JobName returns the name of the Job, at most 63 bytes.
-func (o Objects) JobName() string { return o.jobName }
-
-// Transport tells where in the objects the script is.
-func (o Objects) Transport() Transport { return o.transport }
-
-// Script returns the script that the Job runs.
-func (o Objects) Script() escape.Script { return o.script }
 
 func (j Job) name() string      { return cmp.Or(j.Name, j.Template.Name) }
 func (j Job) namespace() string { return cmp.Or(j.Namespace, j.Template.Namespace) }
@@ -142,55 +99,6 @@ func (j Job) check(p *problems) {
 			p.add(inputPath(i, in)+".from", "want a value, or the name and key of a Secret", "no source for the Job's environment")
 		}
 	}
-}
-
-// Manifests returns the objects that run j's script in a cluster: a
-// ServiceAccount, a Role and a RoleBinding that allow exactly what the script
-// does, in further namespaces too when an input lies there, a ConfigMap or a Secret when the script is mounted, and the Job.
-//
-// The same j gives the same bytes, and any other the Job another name. The
-// error is made of *[Error]s, all that were found.
-func Manifests(j Job) (Objects, error) {
-	t := j.Template
-	sensitive, p := t.check()
-	j.check(&p)
-	if p != nil {
-		return Objects{}, errors.Join(p...)
-	}
-	script, err := t.script()
-	if err != nil {
-		return Objects{}, err
-	}
-	o := Objects{script: script, transport: InCommand}
-	command := list{"/bin/sh", "-c"}
-	if arg, err := script.Kubelet(); t.Sensitive || sensitive {
-		o.transport = InSecret
-	} else if err != nil {
-		o.transport = InConfigMap
-	} else {
-		command = append(command, arg)
-	}
-	if o.transport != InCommand {
-		if n := len(script.Bytes()); n > maxMounted {
-			return Objects{}, &Error{
-				Path: "template", Offset: -1, Reason: fmt.Sprintf("a script of %d bytes", n),
-				Fix: fmt.Sprintf("want at most %d, the limit of a ConfigMap and of a Secret", maxMounted),
-			}
-		}
-		command = list{"/bin/sh", scriptDir + "/" + scriptFile}
-	}
-	// The hash covers every byte but the names that it is a part of.
-	sum := sha256.Sum256([]byte(j.stream("", command, o)))
-	o.jobName = hashedName(j.name(), hex.EncodeToString(sum[:8]))
-	o.yaml = []byte(j.stream(o.jobName, command, o))
-	return o, nil
-}
-
-// hashedName joins the two to a label of at most 63 bytes, in which hash is whole.
-func hashedName(name, hash string) string {
-	name = strings.ReplaceAll(name, ".", "-")
-	name = name[:min(len(name), 63-1-len(hash))]
-	return strings.TrimRight(name, "-") + "-" + hash
 }
 
 func (j Job) stream(hashed string, command list, o Objects) string {
@@ -337,7 +245,7 @@ func (j Job) env() list {
 			continue
 		}
 		// The kubelet expands $(NAME) here as it does in command.
-		env = append(env, object{{"name", in.Name}, {"value", strings.ReplaceAll(f.Value, "$", "$$")}})
+		env = append(env, object{{"name", in.Name}, {"value", string(escape.AppendKubelet(nil, f.Value))}})
 	}
 	return env
 }

@@ -41,7 +41,7 @@ reconcile_get() {
       return 0
     fi
     if [ "$reconcile_try" -ge "$reconcile_tries" ]; then
-      printf 'mirrorpatch: %s is not there after %s tries\n' "$reconcile_what" "$reconcile_try" >&2
+      printf 'mirrorpatch: %s is empty or not there after %s tries\n' "$reconcile_what" "$reconcile_try" >&2
       return 1
     fi
     printf 'mirrorpatch: waiting for %s (try %s of %s)\n' "$reconcile_what" "$reconcile_try" "$reconcile_tries" >&2

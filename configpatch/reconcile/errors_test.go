@@ -1,0 +1,148 @@
+package reconcile
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mirrorpatch/mirrorpatch/escape"
+)
+
+func TestErrors(t *testing.T) {
+	input := func(in Input) func(*Job) {
+		return func(j *Job) {
+			j.Template.StrategicPatches, j.Template.Skeleton = nil, "a: ${V}\n"
+			j.Template.Inputs = []Input{in}
+		}
+	}
+	patch := func(text string) func(*Job) {
+		return func(j *Job) { j.Template.StrategicPatches = [][]byte{[]byte(text)} }
+	}
+	port := FromEnv{Value: "1"}
+	for _, c := range []struct {
+		name   string
+		change func(*Job)
+		want   []string // the lines of the error; none: no error
+	}{
+		{"nothing", func(*Job) {}, nil},
+		{"name", func(j *Job) { j.Template.Name = "A b" }, []string{`name: invalid name "A b" (` + wantSubdomain + `)`}},
+		{"empty names", func(j *Job) { j.Template.Name, j.Template.Namespace = "", "" },
+			[]string{`name: invalid name "" (` + wantSubdomain + `)`, `namespace: invalid name "" (` + wantLabel + `)`}},
+		{"namespace with an option", func(j *Job) { j.Template.Namespace = "-n" }, []string{`namespace: invalid name "-n" (` + wantLabel + `)`}},
+		{"newline behind a name", func(j *Job) { j.Template.Name = "a\n" }, []string{`name: invalid name "a\n" (` + wantSubdomain + `)`}},
+		{"label", func(j *Job) { j.Template.Labels = map[string]string{"a/b/c": "x y", "ok": ""} },
+			[]string{`labels["a/b/c"]: invalid key (` + wantLabelKey + `)`, `labels["a/b/c"]: invalid value "x y" (` + wantLabelVal + `)`}},
+		{"annotation", func(j *Job) { j.Annotations = map[string]string{"": "", "x": "a\x00"} },
+			[]string{`job.annotations[""]: invalid key (` + wantLabelKey + `)`, `job.annotations["x"]: offset 1: NUL byte (want text: no shell carries this byte)`}},
+		{"not UTF-8", func(j *Job) { j.Template.Annotations = map[string]string{"x": "a\ufffd\xff"} },
+			[]string{`annotations["x"]: offset 4: invalid UTF-8 (want UTF-8: Kubernetes holds no other text)`}},
+		{"version of the API", func(j *Job) { j.Template.APIVersion = "v1" }, []string{`apiVersion: unknown version "v1" (want v1beta1 or v1alpha3)`}},
+		{"another group", func(j *Job) { j.Template.APIVersion = "apps/v1beta1" }, []string{`apiVersion: unknown version "apps/v1beta1" (want v1beta1 or v1alpha3)`}},
+		{"version of Talos", func(j *Job) { j.Template.TalosVersion = "v1.13$(id)" }, []string{`talosVersion: invalid version "v1.13$(id)" (want a version as v1.13 or v1.13.9)`}},
+		{"beta", func(j *Job) { j.Template.TalosVersion = "1.14.0-beta.1" }, nil},
+		{"type", func(j *Job) { j.Template.GenerateType = "init" }, []string{`generateType: unknown type "init" (want worker, controlplane or none)`}},
+		{"no skeleton", func(j *Job) { j.Template.GenerateType = "none" }, []string{`skeleton: no skeleton (want a machine configuration, since generateType is none)`}},
+		{"type beside a skeleton", func(j *Job) { j.Template.GenerateType, j.Template.Skeleton = "worker", "a: b" }, []string{`generateType: "worker" beside a skeleton (want none)`}},
+		{"no patch", func(j *Job) { j.Template.StrategicPatches = nil }, []string{`strategicPatches: no patch (want at least one patch)`}},
+		{"empty patch", patch("# nothing\n---\n"), []string{`strategicPatches[0]: empty patch (want a strategic-merge patch)`}},
+		{"JSON 6902", patch(`[{"op":"add","path":"/machine","value":1}]`),
+			[]string{`strategicPatches[0]: line 1: a list, as a JSON 6902 patch is (want a map: Talos applies JSON 6902 to no configuration of several documents)`}},
+		{"JSON 6902 behind a map", patch("a: b\n---\n- op: remove\n  path: /a\n"),
+			[]string{`strategicPatches[0]: line 3: a list, as a JSON 6902 patch is (want a map: Talos applies JSON 6902 to no configuration of several documents)`}},
+		{"text", patch("hello\n"), []string{`strategicPatches[0]: line 1: text (want a map)`}},
+		{"no YAML", patch("a: [b\n"), []string{"strategicPatches[0]: invalid YAML: yaml: line 1: did not find expected ',' or ']'"}},
+		{"control character", patch("a: b # \x01\n"), []string{"strategicPatches[0]: invalid YAML: yaml: control characters are not allowed"}},
+		{"inputs without a skeleton", func(j *Job) { j.Template.Inputs = []Input{{"V", escape.Port, port}} }, []string{`inputs: inputs without a skeleton (want a skeleton that names them)`}},
+		{"times", func(j *Job) {
+			j.Template.Tries, j.Template.Interval, j.TTL, j.Deadline = -1, time.Millisecond, -time.Second, 1500*time.Millisecond
+		}, []string{
+			`tries: -1 tries (want 1 or more)`, `interval: interval 1ms (want whole seconds, 1 or more)`,
+			`job.ttl: -1s (want whole seconds, 1 or more)`, `job.deadline: 1.5s (want whole seconds, 1 or more)`,
+		}},
+		{"job", func(j *Job) {
+			j.Name, j.Namespace, j.ServiceAccount, j.Image, j.RunID, j.BackoffLimit = "a_b", "a.b", "c/d", "an image", "\xff", new(-1)
+		}, []string{
+			`job.name: invalid name "a_b" (` + wantSubdomain + `)`, `job.namespace: invalid name "a.b" (` + wantLabel + `)`,
+			`job.serviceAccount: invalid name "c/d" (` + wantSubdomain + `)`, `job.image: invalid image "an image" (want an image reference without white space)`,
+			`job.runID: offset 0: invalid UTF-8 (want UTF-8: Kubernetes holds no other text)`, `job.backoffLimit: -1 (want 0 or more)`,
+		}},
+		{"input", input(Input{"V", escape.Port, port}), nil},
+		{"input's name", input(Input{"1V", escape.Port, port}), []string{`inputs[0].name: invalid name "1V" (want letters, digits and _, no digit first)`}},
+		{"kubectl's variable", input(Input{"KUBECONFIG", escape.Port, port}), []string{`inputs["KUBECONFIG"]: the variable "KUBECONFIG" changes what kubectl does (want another name)`}},
+		{"no source", input(Input{"V", escape.Port, nil}), []string{`inputs["V"].from: no source (want a FromEnv, a FromSecret or a FromJSONPath)`}},
+		{"empty source", input(Input{"V", escape.Port, FromEnv{}}), []string{`inputs["V"].from: no source for the Job's environment (want a value, or the name and key of a Secret)`}},
+		{"two sources", input(Input{"V", escape.Port, FromEnv{Value: "secret text", Secret: "s"}}), []string{`inputs["V"].from: a value and a Secret (want one of the two)`}},
+		{"value too long", input(Input{"V", escape.Any, FromEnv{Value: strings.Repeat("x", 131071)}}), []string{`inputs["V"].from.value: 131071 bytes (want at most 130815)`}},
+		{"no key", input(Input{"V", escape.Port, FromEnv{Secret: "s"}}), []string{`inputs["V"].from.key: invalid key "" (` + wantKey + `)`}},
+		{"secret", input(Input{"V", escape.Port, FromSecret{"A", "", "a/b", false}}), []string{
+			`inputs["V"].from.namespace: invalid name "A" (` + wantLabel + `)`, `inputs["V"].from.name: invalid name "" (` + wantSubdomain + `)`,
+			`inputs["V"].from.key: invalid key "a/b" (` + wantKey + `)`,
+		}},
+		{"decoded port", input(Input{"V", escape.Port, FromSecret{"", "s", "k", true}}), []string{`inputs["V"].form: another form (want escape.Any, since decoded text may be of any content)`}},
+		{"JSONPath", input(Input{"V", escape.Port, FromJSONPath{"", "services/status", "s", ".spec"}}), []string{
+			`inputs["V"].from.resource: invalid resource "services/status" (want a resource as services or clusters.cluster.x-k8s.io)`,
+			`inputs["V"].from.jsonPath: invalid JSONPath ".spec" (want a JSONPath in braces: {.spec.clusterIP})`,
+		}},
+		{"carriage return", func(j *Job) {
+			input(Input{"V", escape.Port, port})(j)
+			j.Template.Skeleton = "a: b\r\nb: ${V}\r\n"
+		}, []string{"skeleton: line 1: offset 4: the character U+000D beside inputs (want lines that end in a newline alone)"}},
+		{"skeleton is no map", func(j *Job) { input(Input{"V", escape.Port, port})(j); j.Template.Skeleton = "- ${V}\n" },
+			[]string{`skeleton: line 1: a list, as a JSON 6902 patch is (want a map: Talos applies JSON 6902 to no configuration of several documents)`}},
+		{"text in quotes", func(j *Job) { input(Input{"V", escape.Any, port})(j); j.Template.Skeleton = "a: \"b ${V}\"\n" },
+			[]string{"skeleton: invalid YAML: yaml: did not find expected key"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			j := patchesJob()
+			c.change(&j)
+			o, err := Manifests(j)
+			if c.want == nil {
+				require.NoError(t, err)
+				return
+			}
+			require.EqualError(t, err, strings.Join(c.want, "\n"))
+			require.Empty(t, o.Bytes())
+			for _, one := range err.(interface{ Unwrap() []error }).Unwrap() {
+				require.IsType(t, &Error{}, one)
+			}
+		})
+	}
+}
+
+// What package escape finds keeps its own error.
+func TestErrorsOfEscape(t *testing.T) {
+	for name, in := range map[string]Input{
+		"unused":   {"OTHER", escape.Port, FromEnv{Value: "1"}},
+		"no form":  {"V", escape.Form{}, FromEnv{Value: "1"}},
+		"reserved": {"IFS", escape.Port, FromEnv{Value: "1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := patchesJob()
+			j.Template.Skeleton, j.Template.Inputs = "a: ${V}\nb: ${IFS}\n", []Input{in}
+			_, err := Script(j.Template)
+			var e *Error
+			require.ErrorAs(t, err, &e)
+			require.Equal(t, "skeleton", e.Path)
+			var cause *escape.Error
+			require.True(t, errors.As(err, &cause))
+			require.Equal(t, in.Name, cause.Name)
+		})
+	}
+}
+
+// FromEnv without a source is for a caller who runs the script.
+func TestScriptInAnyEnvironment(t *testing.T) {
+	j := patchesJob()
+	j.Template.Skeleton, j.Template.Inputs = "a: ${V}\n", []Input{{"V", escape.Port, FromEnv{}}}
+	script, err := Script(j.Template)
+	require.NoError(t, err)
+	r := execute(t, []string{"/bin/sh", "-c", script.String()}, []string{"V=80"}, cluster{})
+	require.Zero(t, r.exit, r.stderr)
+	require.Equal(t, "a: 80\n", *readTemplate(t, r.applied).Spec.Template.Spec.Data)
+	r = execute(t, []string{"/bin/sh", "-c", script.String()}, nil, cluster{})
+	require.Equal(t, 1, r.exit)
+	require.Empty(t, r.calls)
+}
