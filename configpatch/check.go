@@ -3,9 +3,7 @@ package configpatch
 import (
 	"fmt"
 	"maps"
-	"net/url"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/mirrorpatch/mirrorpatch/mirrors"
@@ -13,44 +11,33 @@ import (
 
 // checkSet returns all that keeps a Set from becoming a patch: what is wrong
 // with it in itself, and what the version or the form cannot say.
-func checkSet(set mirrors.Set, v Version, o options) error {
+func checkSet(set mirrors.Set, v Version, o options) problems {
 	var p problems
-	if err := findings(set, o).Err(); err != nil {
+	opts := []mirrors.CheckOption{mirrors.InForm(o.form.String())}
+	switch {
+	case v.IsZero():
+		p.add("version", "the older version of client and node, such as v1.13", "not set")
+	case v.below(1, 3, 0):
+		p.add("version", "1.3 or later", "Talos %s is not supported", v.number())
+	default:
+		opts = append(opts, mirrors.ForTalos(v.String()))
+	}
+	if o.form != Legacy && o.form != Documents {
+		p.add("form", "Legacy or Documents", "unknown form %d", int(o.form))
+		return p
+	}
+	if o.imageCache {
+		opts = append(opts, mirrors.WithImageCache())
+	}
+	fs := set.Check(opts...)
+	if err := fs.Err(); err != nil {
 		p = append(p, &Error{Err: err})
 	}
 	checkText(&p, set, o.form)
-	checkExpressible(&p, set, v, o.form)
-	return p.err()
-}
-
-// findings are what package mirrors says, and for documents the URLs that do
-// not come back from them as they were written: Talos re-encodes a document's
-// URL through net/url.
-func findings(set mirrors.Set, o options) mirrors.Findings {
-	fs := set.Check(o.checkOptions()...)
-	if o.form != Documents {
-		return fs
+	if !v.IsZero() {
+		checkPreRelease(&p, set, v, o.form, fs)
 	}
-	for _, name := range slices.Sorted(maps.Keys(set.Mirrors)) {
-		for i, e := range set.Mirrors[name].Endpoints {
-			u, err := url.Parse(e.URL)
-			if err != nil || u.User != nil || u.String() == e.URL {
-				continue // the endpoint rules report what is no URL, and userinfo
-			}
-			path := fmt.Sprintf("mirrors[%q].endpoints[%d]", name, i)
-			if slices.ContainsFunc(fs, func(f mirrors.Finding) bool {
-				return f.Rule == "endpoint-canonical" && strings.HasPrefix(f.Path, path)
-			}) {
-				continue
-			}
-			fs = append(fs, mirrors.Finding{
-				Rule: "endpoint-canonical", Severity: mirrors.SeverityError, Path: path,
-				Message: fmt.Sprintf("%q is not how a registry document spells this URL", e.URL),
-				Fix:     fmt.Sprintf("want %q", u.String()),
-			})
-		}
-	}
-	return fs
+	return p
 }
 
 // checkText reports what YAML cannot carry. PEM is base64 in legacy form, which
@@ -102,34 +89,31 @@ func checkText(p *problems, set mirrors.Set, form Form) {
 	}
 }
 
-// checkExpressible reports what a version or a form has no words for.
-func checkExpressible(p *problems, set mirrors.Set, v Version, form Form) {
+// checkPreRelease reports what package mirrors, which takes a pre-release for
+// its release, does not: a pre-release of the version that brought a feature
+// need not have it yet.
+func checkPreRelease(p *problems, set mirrors.Set, v Version, form Form, fs mirrors.Findings) {
+	add := func(path string, since Version, what, or string) {
+		known := slices.ContainsFunc(fs, func(f mirrors.Finding) bool { return f.Rule == "version-feature" && f.Path == path })
+		if !known && v.Compare(since) < 0 {
+			p.add(path, since.number()+" or later"+or, "Talos %s may not have %s yet", v.number(), what)
+		}
+	}
+	if form == Documents {
+		add("", Version{1, 12, 0, ""}, "registry documents", ", or the legacy form")
+	}
 	for _, name := range slices.Sorted(maps.Keys(set.Mirrors)) {
 		m, path := set.Mirrors[name], KindMirror.path(name)
-		if name == "*" && v.below(1, 4, 0) {
-			p.add(path, "1.4.0 or later", `containerd on Talos %s does not honour the mirror "*"`, v)
+		if name == "*" {
+			add(path, Version{1, 4, 0, ""}, `the mirror "*"`, "")
 		}
-		if m.SkipFallback && v.below(1, 9, 0) {
-			p.add(path+".skipFallback", "1.9.0 or later", "Talos %s has no skipFallback", v)
+		if m.SkipFallback {
+			add(path+".skipFallback", Version{1, 9, 0, ""}, "skipFallback", "")
 		}
-		for i, e := range m.Endpoints {
-			if e.OverridePath && v.below(1, 3, 0) {
-				p.add(fmt.Sprintf("%s.endpoints[%d].overridePath", path, i), "1.3.0 or later", "Talos %s has no overridePath", v)
-			}
-			if form == Legacy && e.OverridePath != m.Endpoints[0].OverridePath {
-				p.add(path, "the same for all endpoints, or the documents form (Talos 1.12.0 and later)",
-					"overridePath differs between endpoints 0 and %d, and the legacy form has it once for a mirror", i)
-				break
-			}
-		}
-	}
-	if form != Documents || !v.below(1, 12, 2) {
-		return
 	}
 	for _, host := range slices.Sorted(maps.Keys(set.Config)) {
-		if t := set.Config[host].TLS; t != nil && t.ClientIdentity == nil {
-			p.add(KindTLS.path(host), "1.12.2 or later, a clientIdentity, or the legacy form",
-				"a RegistryTLSConfig without clientIdentity makes Talos %s panic", v)
+		if t := set.Config[host].TLS; form == Documents && t != nil && t.ClientIdentity == nil {
+			add(KindTLS.path(host), Version{1, 12, 2, ""}, "a RegistryTLSConfig without clientIdentity", ", or the legacy form")
 		}
 	}
 }

@@ -91,11 +91,8 @@ func (a Action) String() string {
 // reads back as the Set for all that is owned, and everything else is as it was,
 // value for value, with all other documents in their order.
 func Converge(current []byte, set mirrors.Set, v Version, opts ...Option) (Plan, error) {
-	o, err := collect(v, opts)
-	if err != nil {
-		return Plan{}, err
-	}
-	var p problems
+	o := collect(v, opts)
+	p := checkSet(set, v, o)
 	for _, name := range slices.Sorted(maps.Keys(set.Mirrors)) {
 		if !o.owns(name) {
 			p = append(p, &Error{Path: KindMirror.path(name), Err: ErrNotOwned, Fix: "its name in Own"})
@@ -105,9 +102,6 @@ func Converge(current []byte, set mirrors.Set, v Version, opts ...Option) (Plan,
 		if !o.owns(host) {
 			p = append(p, &Error{Path: fmt.Sprintf("config[%q]", host), Err: ErrNotOwned, Fix: "its name in Own"})
 		}
-	}
-	if err := checkSet(set, v, o); err != nil {
-		p = append(p, err)
 	}
 	before, err := Read(current)
 	if err != nil {
@@ -134,7 +128,7 @@ func converge(current []byte, before *Effective, set mirrors.Set, v Version, o o
 		return plan, nil
 	}
 	if d.deletes && v.below(1, 8, 0) {
-		return Plan{}, &Error{Path: "version", Reason: fmt.Sprintf("the change removes something, and a client of Talos %s does not know $patch: delete", v), Fix: "1.8 or later"}
+		return Plan{}, &Error{Path: "version", Reason: fmt.Sprintf("the change removes something, and a client of Talos %s does not know $patch: delete", v.number()), Fix: "1.8 or later"}
 	}
 	if d.writesLegacy && !before.hasV1Alpha1 {
 		return Plan{}, &Error{Reason: "the configuration has no v1alpha1 document for the legacy form", Fix: "the documents form (Talos 1.12.0 and later)"}

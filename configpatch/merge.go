@@ -18,11 +18,8 @@ import (
 // A host with neither credentials nor TLS settings says nothing to Talos and is
 // left out. A Set that says nothing at all is an error.
 func Merge(set mirrors.Set, v Version, opts ...Option) (Patch, error) {
-	o, err := collect(v, opts)
-	if err != nil {
-		return Patch{}, err
-	}
-	if err := checkSet(set, v, o); err != nil {
+	o := collect(v, opts)
+	if err := checkSet(set, v, o).err(); err != nil {
 		return Patch{}, err
 	}
 	set = said(set)

@@ -1,7 +1,6 @@
 package configpatch_test
 
 import (
-	"errors"
 	"fmt"
 	"testing"
 
@@ -43,6 +42,7 @@ func TestMergeRefuses(t *testing.T) {
 	mixed := one(mirrors.Mirror{Endpoints: []mirrors.Endpoint{{URL: "https://a.example.com"}, {URL: "https://b.example.com/v2/p", OverridePath: true}}})
 	skip := one(mirrors.Mirror{Endpoints: urls("https://a.example.com"), SkipFallback: true})
 	plain := one(mirrors.Mirror{Endpoints: urls("https://a.example.com")})
+	alone := one(mirrors.Mirror{SkipFallback: true})
 	star := mirrors.Set{Mirrors: map[string]mirrors.Mirror{"*": {Endpoints: urls("https://a.example.com")}}}
 	documents := configpatch.WithForm(configpatch.Documents)
 	legacy := configpatch.WithForm(configpatch.Legacy)
@@ -52,27 +52,36 @@ func TestMergeRefuses(t *testing.T) {
 		set     mirrors.Set
 		version string
 		opts    []configpatch.Option
-		err     string
+		err     string // of this package
+		rule    string // or of package mirrors, with the path
+		path    string
 	}{
-		{"no version", plain, "", nil, `version: not set (want the older version of client and node, such as v1.13)`},
-		{"too old", plain, "1.2.9", nil, `version: Talos v1.2.9 is not supported (want 1.3 or later)`},
-		{"oldest", plain, "1.3", nil, ``},
-		{"wrong form", plain, "1.13", []configpatch.Option{configpatch.WithForm(7)}, `form: unknown form 7 (want Legacy or Documents)`},
-		{"documents before 1.12", plain, "1.11.6", []configpatch.Option{documents}, `form: Talos v1.11.6 has no registry documents (want 1.12.0 or later, or the legacy form)`},
-		{"documents in 1.12.0", plain, "1.12.0", []configpatch.Option{documents}, ``},
-		{"documents with TLS only in 1.12.1", tls, "1.12.1", []configpatch.Option{documents}, `config["m.example.com"].tls: a RegistryTLSConfig without clientIdentity makes Talos v1.12.1 panic (want 1.12.2 or later, a clientIdentity, or the legacy form)`},
-		{"documents with TLS only in 1.12.2", tls, "1.12.2", nil, ``},
-		{"star before 1.4", star, "1.3.7", nil, `mirrors["*"]: containerd on Talos v1.3.7 does not honour the mirror "*" (want 1.4.0 or later)`},
-		{"star", star, "1.4", nil, ``},
-		{"skipFallback before 1.9", skip, "1.8.4", nil, `mirrors["ghcr.io"].skipFallback: Talos v1.8.4 has no skipFallback (want 1.9.0 or later)`},
-		{"skipFallback", skip, "1.9", nil, ``},
-		{"mixed overridePath, legacy", mixed, "1.11", nil, `mirrors["ghcr.io"]: overridePath differs between endpoints 0 and 1, and the legacy form has it once for a mirror (want the same for all endpoints, or the documents form (Talos 1.12.0 and later))`},
-		{"mixed overridePath, legacy asked for", mixed, "1.13", []configpatch.Option{legacy}, `mirrors["ghcr.io"]: overridePath differs between endpoints 0 and 1, and the legacy form has it once for a mirror (want the same for all endpoints, or the documents form (Talos 1.12.0 and later))`},
-		{"mixed overridePath, documents", mixed, "1.13", nil, ``},
-		{"empty", mirrors.Set{}, "1.13", nil, `the set has no entry, and Talos refuses an empty patch (want at least one mirror or host)`},
-		{"host that says nothing", mirrors.Set{Config: map[string]mirrors.HostConfig{"m.example.com": {}}}, "1.13", nil, `the set has no entry, and Talos refuses an empty patch (want at least one mirror or host)`},
-		{"invalid UTF-8", mirrors.Set{Config: map[string]mirrors.HostConfig{"m.example.com": {Auth: &mirrors.Auth{Username: "u", Password: mirrors.NewSecret("secret\xff")}}}}, "1.13", nil,
-			`config["m.example.com"].auth.password: invalid UTF-8 at offset 6 (want UTF-8, which is all that YAML can hold)`},
+		{name: "no version", set: plain, err: `version: not set (want the older version of client and node, such as v1.13)`},
+		{name: "too old", set: plain, version: "1.2.9", err: `version: Talos 1.2.9 is not supported (want 1.3 or later)`},
+		{name: "oldest", set: plain, version: "1.3"},
+		{name: "wrong form", set: plain, version: "1.13", opts: []configpatch.Option{configpatch.WithForm(7)}, err: `form: unknown form 7 (want Legacy or Documents)`},
+		{name: "zero form", set: plain, version: "1.13", opts: []configpatch.Option{configpatch.WithForm(0)}, err: `form: unknown form 0 (want Legacy or Documents)`},
+		{name: "documents before 1.12", set: plain, version: "1.11.6", opts: []configpatch.Option{documents}, rule: "version-feature"},
+		{name: "documents in a pre-release", set: plain, version: "1.12.0-beta.1", opts: []configpatch.Option{documents}, err: `Talos 1.12.0-beta.1 may not have registry documents yet (want 1.12.0 or later, or the legacy form)`},
+		{name: "documents in 1.12.0", set: plain, version: "1.12.0", opts: []configpatch.Option{documents}},
+		{name: "documents with TLS only in 1.12.1", set: tls, version: "1.12.1", opts: []configpatch.Option{documents}, rule: "version-feature", path: `config["m.example.com"].tls`},
+		{name: "documents with TLS only in a pre-release", set: tls, version: "1.12.2-rc.0", opts: []configpatch.Option{documents},
+			err: `config["m.example.com"].tls: Talos 1.12.2-rc.0 may not have a RegistryTLSConfig without clientIdentity yet (want 1.12.2 or later, or the legacy form)`},
+		{name: "documents with TLS only in 1.12.2", set: tls, version: "1.12.2"},
+		{name: "star before 1.4", set: star, version: "1.3.7", rule: "version-feature", path: `mirrors["*"]`},
+		{name: "star in a pre-release", set: star, version: "1.4.0-alpha.0", err: `mirrors["*"]: Talos 1.4.0-alpha.0 may not have the mirror "*" yet (want 1.4.0 or later)`},
+		{name: "star", set: star, version: "1.4"},
+		{name: "skipFallback before 1.9", set: skip, version: "1.8.4", rule: "version-feature", path: `mirrors["ghcr.io"].skipFallback`},
+		{name: "skipFallback in a pre-release", set: skip, version: "1.9.0-alpha.3", err: `mirrors["ghcr.io"].skipFallback: Talos 1.9.0-alpha.3 may not have skipFallback yet (want 1.9.0 or later)`},
+		{name: "skipFallback", set: skip, version: "1.9"},
+		{name: "mixed overridePath, legacy", set: mixed, version: "1.11", rule: "legacy-override", path: `mirrors["ghcr.io"].endpoints[1].overridePath`},
+		{name: "mixed overridePath, legacy asked for", set: mixed, version: "1.13", opts: []configpatch.Option{legacy}, rule: "legacy-override", path: `mirrors["ghcr.io"].endpoints[1].overridePath`},
+		{name: "mixed overridePath, documents", set: mixed, version: "1.13"},
+		{name: "no endpoints and no fallback", set: alone, version: "1.13", rule: "skip-fallback-alone", path: `mirrors["ghcr.io"].skipFallback`},
+		{name: "from the image cache only", set: alone, version: "1.13", opts: []configpatch.Option{configpatch.WithImageCache()}},
+		{name: "empty", version: "1.13", err: `the set has no entry, and Talos refuses an empty patch (want at least one mirror or host)`},
+		{name: "invalid UTF-8", set: mirrors.Set{Config: map[string]mirrors.HostConfig{"m.example.com": {Auth: &mirrors.Auth{Username: "u", Password: mirrors.NewSecret("secret\xff")}}}}, version: "1.13",
+			err: `config["m.example.com"].auth.password: invalid UTF-8 at offset 6 (want UTF-8, which is all that YAML can hold)`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var v configpatch.Version
@@ -80,15 +89,24 @@ func TestMergeRefuses(t *testing.T) {
 				v = version(t, tt.version)
 			}
 			patch, err := configpatch.Merge(tt.set, v, tt.opts...)
-			if tt.err == "" {
+			if tt.err == "" && tt.rule == "" {
 				require.NoError(t, err)
 				assert.NotEmpty(t, patch.Bytes())
 				return
 			}
-			require.EqualError(t, err, tt.err)
 			var e *configpatch.Error
-			assert.True(t, errors.As(err, &e))
+			require.ErrorAs(t, err, &e)
 			assert.Empty(t, patch.Bytes())
+			if tt.rule == "" {
+				assert.EqualError(t, err, tt.err)
+				return
+			}
+			var found *mirrors.Error
+			require.ErrorAs(t, err, &found)
+			require.Len(t, found.Findings, 1)
+			assert.Equal(t, tt.rule, found.Findings[0].Rule)
+			assert.Equal(t, tt.path, found.Findings[0].Path)
+			assert.EqualError(t, err, found.Error(), "nothing is said twice")
 		})
 	}
 }
@@ -98,13 +116,17 @@ func TestMergeReportsAll(t *testing.T) {
 	_, err := configpatch.Merge(mirrors.Set{Mirrors: map[string]mirrors.Mirror{
 		"*":       {Endpoints: urls("https://a.example.com"), SkipFallback: true},
 		"ghcr.io": {Endpoints: []mirrors.Endpoint{{URL: "https://a.example.com"}, {URL: "ftp://b.example.com"}}},
-	}}, version(t, "1.3.7"))
+	}, Config: map[string]mirrors.HostConfig{"a.example.com": {Auth: &mirrors.Auth{IdentityToken: mirrors.NewSecret("\xff")}}}}, version(t, "1.3.7"))
 	var found *mirrors.Error
 	require.ErrorAs(t, err, &found)
-	assert.Len(t, found.Findings, 1)
-	for _, text := range []string{`"ftp"`, `mirrors["*"]: containerd on Talos v1.3.7`, `mirrors["*"].skipFallback`} {
-		assert.ErrorContains(t, err, text)
+	var rules []string
+	for _, f := range found.Findings {
+		rules = append(rules, f.Rule+" "+f.Path)
 	}
+	assert.ElementsMatch(t, []string{
+		`version-feature mirrors["*"]`, `version-feature mirrors["*"].skipFallback`, `endpoint-scheme mirrors["ghcr.io"].endpoints[1]`,
+	}, rules)
+	assert.ErrorContains(t, err, "invalid UTF-8")
 }
 
 // A registry document gives back another spelling than these have.

@@ -1,7 +1,5 @@
 package configpatch
 
-import "github.com/mirrorpatch/mirrorpatch/mirrors"
-
 // Option changes what [Merge], [Replace] and [Converge] do.
 type Option func(*options)
 
@@ -47,34 +45,13 @@ func Own(names ...string) Option {
 
 func (o options) owns(name string) bool { return o.own == nil || o.own[name] }
 
-func collect(v Version, opts []Option) (options, error) {
+func collect(v Version, opts []Option) options {
 	var o options
 	for _, opt := range opts {
 		opt(&o)
 	}
-	if o.form == 0 && !o.insist {
+	if !o.insist {
 		o.form = FormFor(v)
 	}
-	var p problems
-	switch {
-	case v.IsZero():
-		p.add("version", "the older version of client and node, such as v1.13", "not set")
-	case v.below(1, 3, 0):
-		p.add("version", "1.3 or later", "Talos %s is not supported", v)
-	}
-	if o.form != Legacy && o.form != Documents {
-		p.add("form", "Legacy or Documents", "unknown form %d", int(o.form))
-	}
-	if o.form == Documents && !v.IsZero() && v.below(1, 12, 0) {
-		p.add("form", "1.12.0 or later, or the legacy form", "Talos %s has no registry documents", v)
-	}
-	return o, p.err()
-}
-
-func (o options) checkOptions() []mirrors.CheckOption {
-	opts := []mirrors.CheckOption{mirrors.InForm(o.form.String())}
-	if o.imageCache {
-		opts = append(opts, mirrors.WithImageCache())
-	}
-	return opts
+	return o
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/config/configpatcher"
 	"github.com/siderolabs/talos/pkg/machinery/config/encoder"
 	"github.com/siderolabs/talos/pkg/machinery/config/generate"
+	"github.com/siderolabs/talos/pkg/machinery/config/generate/secrets"
 	"github.com/siderolabs/talos/pkg/machinery/config/machine"
 	"github.com/siderolabs/talos/pkg/machinery/config/types/cri"
 	"github.com/siderolabs/talos/pkg/machinery/config/types/meta"
@@ -47,11 +48,11 @@ func pick[E any](m maker, list ...E) E { return list[m.IntN(len(list))] }
 func (m maker) chance(percent int) bool { return m.IntN(100) < percent }
 
 var (
-	registries = []string{"*", "docker.io", "ghcr.io", "quay.io", "registry.k8s.io", "registry.example.com:5000", "[fd00::1]:5000", "10.0.0.1:5000", "[fd00::9]", "localhost:5000", "no"}
+	registries = []string{"*", "docker.io", "ghcr.io", "quay.io", "registry.k8s.io", "registry.example.com:5000", "[fd00::1]:5000", "10.0.0.1:5000", "[fd00::9]", "localhost:5000"}
 	// Hosts of http endpoints must not have TLS settings.
 	httpsHosts = []string{"a.example.com", "c.example.com", "harbor.example.com", "[fd00::2]:5000", "quay.io", "10.0.0.2:8443", "registry-1.docker.io", "direct.example.com"}
 	httpHosts  = []string{"b.internal:5000", "[fd00::3]:80"}
-	passwords  = []string{"made-up", "", "made up: \"pass\" # word", "$patch: delete", "made-up\nsecond line\n", " lead", "trail ", "~", "null", "0x1F", "1e3", "- a", "? a", "\u00fcber\u2028\u202e", "\\", "'", "`id`", "$(BOOTSTRAP_TOKEN)", "{{ .Values.x }}", "\x00\x01\x7f\u0085\ufeff", "\U0001f511"}
+	passwords  = []string{"made-up", "-", "made up: \"pass\" # word", "$patch: delete", "made-up\nsecond line\n", " lead", "trail ", "~", "null", "0x1F", "1e3", "- a", "? a", "\u00fcber\u2028\u202e", "\\", "'", "`id`", "$(BOOTSTRAP_TOKEN)", "{{ .Values.x }}", "\x00\x01\x7f\u0085\ufeff", "\U0001f511"}
 )
 
 func (m maker) endpoint() mirrors.Endpoint {
@@ -203,12 +204,16 @@ type base struct {
 }
 
 var generated = sync.OnceValue(func() (out [][]byte) {
+	bundle, err := secrets.NewBundle(secrets.NewClock(), config.TalosVersion1_13) // its RSA key takes long
+	if err != nil {
+		panic(err)
+	}
 	for _, version := range []string{"1.10", "1.11", "1.12", "1.13"} {
 		contract, err := config.ParseContractFromVersion(version)
 		if err != nil {
 			panic(err)
 		}
-		in, err := generate.NewInput("cluster", "https://192.0.2.1:6443", "1.33.0", generate.WithVersionContract(contract), generate.WithInstallDisk("/dev/sda"))
+		in, err := generate.NewInput("cluster", "https://192.0.2.1:6443", "1.33.0", generate.WithVersionContract(contract), generate.WithInstallDisk("/dev/sda"), generate.WithSecretsBundle(bundle))
 		if err != nil {
 			panic(err)
 		}

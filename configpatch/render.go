@@ -19,7 +19,7 @@ const indentation = "                                "
 func appendIndent(dst []byte, n int) []byte { return append(dst, indentation[:4*n]...) }
 
 // appendLegacy writes the Set as machine.registries. Of a mirror's endpoints,
-// which agree in it (see checkExpressible), the first says overridePath.
+// which agree in it (the rule legacy-override), the first says overridePath.
 func appendLegacy(dst []byte, set mirrors.Set) []byte {
 	dst = append(dst, "machine:\n    registries:\n"...)
 	start := len(dst)

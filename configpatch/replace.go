@@ -41,10 +41,7 @@ type Replacement struct {
 // empty machine, twice, and to one that has every key in both forms with other
 // values, beside keys of others.
 func Replace(set mirrors.Set, v Version, opts ...Option) (Replacement, error) {
-	o, err := collect(v, opts)
-	if err != nil {
-		return Replacement{}, err
-	}
+	o := collect(v, opts)
 	if err := checkReplace(set, v, o); err != nil {
 		return Replacement{}, err
 	}
@@ -75,13 +72,13 @@ func Replace(set mirrors.Set, v Version, opts ...Option) (Replacement, error) {
 }
 
 func checkReplace(set mirrors.Set, v Version, o options) error {
-	var p problems
-	if v.below(1, 8, 0) {
-		p.add("version", "1.8 or later, or Merge for a configuration that has none of these keys", "a client of Talos %s does not know $patch: delete", v)
+	p := checkSet(set, v, o)
+	if !v.IsZero() && v.below(1, 8, 0) {
+		p.add("version", "1.8 or later, or Merge for a configuration that has none of these keys", "a client of Talos %s does not know $patch: delete", v.number())
 	}
 	switch {
-	case o.form == Documents && v.below(1, 12, 2):
-		p.add("form", "1.12.2 or later, or the legacy form", "the documents form cannot be replaced blind by a client of Talos %s", v)
+	case o.form == Documents && !v.below(1, 12, 0) && v.below(1, 12, 2):
+		p.add("form", "1.12.2 or later, or the legacy form", "the documents form cannot be replaced blind by a client of Talos %s", v.number())
 	case o.form == Documents && o.section:
 		p.add("section", "WithForm(Legacy)", "only the legacy form has a section to replace")
 	case o.form == Legacy && o.documentsOnly:
@@ -101,9 +98,6 @@ func checkReplace(set mirrors.Set, v Version, o options) error {
 				p.add(fmt.Sprintf("config[%q]", host), "WithSection, Converge, or the documents form (Talos 1.12.0 and later)", `Talos cannot delete a legacy key that begins with "["`)
 			}
 		}
-	}
-	if err := checkSet(set, v, o); err != nil {
-		p = append(p, err)
 	}
 	return p.err()
 }

@@ -55,6 +55,9 @@ func (v Version) String() string {
 	return s
 }
 
+// number is String without the v, as a sentence has it.
+func (v Version) number() string { return strings.TrimPrefix(v.String(), "v") }
+
 // IsZero reports whether v is no version.
 func (v Version) IsZero() bool { return v == Version{} }
 
