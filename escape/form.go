@@ -6,7 +6,7 @@ import "strings"
 // error wherever it is used. Forms can be compared with ==.
 type Form struct {
 	want  string // "an IPv4 or IPv6 address"
-	check string // shell source; @ stands for the variable's name
+	check string // shell source, with @NAME@ and @REFUSE@ in it
 	chars string // the characters of Chars
 }
 
@@ -57,15 +57,22 @@ var (
 // is not bounded by YAML or a command any more: leave them out of the set
 // unless the place allows for them.
 func Chars(set constant) Form {
-	return Form{want: "one or more of the characters " + string(set), check: ifNot("''|*"+bracket(string(set), true)+"*") + "\n", chars: string(set)}
+	refused := "''|*" + bracket(string(set), true) + "*"
+	if strings.IndexByte(string(set), '\\') < 0 {
+		// ksh93u+m takes the backslash that quotes a character for a member.
+		refused += `|*\\*`
+	}
+	return Form{want: charsWant + string(set), check: ifNot(refused) + "\n", chars: string(set)}
 }
+
+const charsWant = "one or more of the characters "
 
 // problem says what is wrong with the form.
 func (f Form) problem() *Error {
 	if f.want == "" {
 		return &Error{Place: "live", Offset: -1, Reason: "no form", Fix: "say what the value may be: Address, DNSName, Chars(…), …"}
 	}
-	if f == Any || f.chars == "" && !strings.HasSuffix(f.want, "characters ") {
+	if f.chars == "" && f.want != charsWant {
 		return nil
 	}
 	if f.chars == "" {
@@ -84,8 +91,7 @@ func (f Form) source(name string) string {
 	if f == Any {
 		return "case ${" + name + "+set} in\nset) ;;\n*) " + refusal(name, f) + " ;;\nesac\n"
 	}
-	replaced := strings.NewReplacer("@NAME@", name, "@REFUSE@", refusal(name, f)).Replace(f.check)
-	return replaced
+	return strings.NewReplacer("@NAME@", name, "@REFUSE@", refusal(name, f)).Replace(f.check)
 }
 
 func refusal(name string, f Form) string {
@@ -122,7 +128,7 @@ func bracket(set string, not bool) string {
 		if !has(c) || strings.IndexByte("]!^-", c) >= 0 {
 			continue
 		}
-		if !isNameByte(c) {
+		if !isNameByte(c) && strings.IndexByte("%+,./:=@", c) < 0 {
 			b.WriteByte('\\')
 		}
 		b.WriteByte(c)

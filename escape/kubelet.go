@@ -1,6 +1,7 @@
 package escape
 
 import (
+	"encoding/base64"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -87,3 +88,33 @@ func invalidUTF8(s string) int {
 	}
 	return -1
 }
+
+// KubeletBase64 is the script as [Script.Kubelet] gives it, with base64 around
+// it: for one that is not valid UTF-8. The container's image needs base64 -d
+// (coreutils and busybox have it). The script fails loudly when that is missing
+// or fails, and when not all of the script arrives. Base64 takes a third more
+// room of the [MaxArgument] bytes.
+func (s Script) KubeletBase64() (string, error) {
+	encoded := base64.StdEncoding.EncodeToString([]byte(s.text + endMark))
+	wrapper := `LC_ALL=C
+export LC_ALL
+set -eu
+if ! mirrorpatch_script=$(printf %s '` + encoded + `' | base64 -d); then
+printf '%s\n' 'base64 -d failed, which this script comes through: is base64 in the image?' >&2
+exit 1
+fi
+case $mirrorpatch_script in
+*'` + endMark + `') ;;
+*)
+printf '%s\n' 'base64 -d gave only a part of this script' >&2
+exit 1
+;;
+esac
+eval "$mirrorpatch_script"
+`
+	return Script{wrapper}.Kubelet()
+}
+
+// endMark ends the encoded script. A pipe hides it when its left side fails;
+// a missing mark does not.
+const endMark = "#mirrorpatch: end of script"

@@ -1,0 +1,33 @@
+package escape
+
+import _ "embed"
+
+// HelmCommand is the script as a YAML scalar for the command of a Job in a
+// chart's template: the kubelet's layer, then YAML, then Helm, in the one order
+// that is right. The scalar holds no brace, so that the template engine finds
+// nothing in it. It refuses what [Script.Kubelet] refuses.
+func (s Script) HelmCommand() (string, error) {
+	arg, err := s.Kubelet()
+	if err != nil {
+		return "", err
+	}
+	return string(appendYAML(make([]byte, 0, len(arg)+len(arg)/8), arg, true)), nil
+}
+
+//go:embed helpers.tpl
+var helpers string
+
+// HelmHelper is two definitions for a chart's _helpers.tpl, for charts that
+// build a script out of values.
+//
+// mirrorpatch.heredoc prints a whole here-document, from the command to the
+// line behind the delimiter. It takes a dict: command, a string that the chart's
+// author writes; and either text, a string of any content, or parts, a list of
+// (dict "text" STRING) and (dict "live" "NAME"). It fails the rendering on NUL,
+// 0x01, a body without a final newline, and a body in which every letter from
+// A to Z begins a line.
+//
+// mirrorpatch.command takes a finished script, a string, and prints it as one
+// YAML double-quoted scalar for a container's command, kubelet layer included.
+// It fails on NUL, on invalid UTF-8 and on more than [MaxArgument] bytes.
+func HelmHelper() string { return helpers }
