@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -59,9 +60,22 @@ func TestErrors(t *testing.T) {
 		{"times", func(j *Job) {
 			j.Template.Tries, j.Template.Interval, j.TTL, j.Deadline = -1, time.Millisecond, -time.Second, 1500*time.Millisecond
 		}, []string{
-			`tries: -1 tries (want 1 or more)`, `interval: interval 1ms (want whole seconds, 1 or more)`,
+			`tries: -1 tries (want 1 to 10000)`, `interval: interval 1ms (want whole seconds, from 1 to 3600)`,
 			`job.ttl: -1s (want whole seconds, 1 or more)`, `job.deadline: 1.5s (want whole seconds, 1 or more)`,
 		}},
+		{"deadline", func(j *Job) {
+			input(Input{"V", escape.Port, FromSecret{Name: "s", Key: "k"}})(j)
+			j.Template.Skeleton = ""
+			for i := range 60 {
+				name := fmt.Sprintf("V%d", i)
+				j.Template.Skeleton += name + ": ${" + name + "}\n"
+				j.Template.Inputs = append(j.Template.Inputs, Input{name, escape.Port, FromSecret{Name: "s", Key: "k"}})
+			}
+			j.Template.Inputs = j.Template.Inputs[1:]
+			j.Template.Tries, j.Template.Interval = 10000, time.Hour
+		}, []string{`job.deadline: the inputs may take 2160000300 seconds (want fewer tries or a shorter interval, or a deadline)`}},
+		{"run id", func(j *Job) { j.RunID, j.Annotations = "1", map[string]string{"mirrorpatch/run-id": "2"} },
+			[]string{`job.annotations["mirrorpatch/run-id"]: an annotation that the run id has (want one of the two)`}},
 		{"job", func(j *Job) {
 			j.Name, j.Namespace, j.ServiceAccount, j.Image, j.RunID, j.BackoffLimit = "a_b", "a.b", "c/d", "an image", "\xff", new(-1)
 		}, []string{

@@ -54,6 +54,7 @@ type FromSecret struct {
 
 // FromJSONPath is what kubectl get finds at a JSONPath, such as
 // {.spec.clusterIP} of a Service. The final newlines of the value are not part of it.
+// An IPv6 address comes without the brackets that a URL needs: where a Service may have one, use its DNS name.
 type FromJSONPath struct {
 	Namespace string // empty: the template's
 	// Resource is a namespaced resource as in a Role, in the plural, with its group behind a dot:

@@ -50,14 +50,18 @@ func (j Job) ttl() time.Duration {
 	return cmp.Or(j.TTL, 10*time.Minute)
 }
 
-func (j Job) deadline() time.Duration {
-	wait := time.Duration(0)
+// deadlineSeconds counts in seconds: the product may be more than a Duration holds.
+func (j Job) deadlineSeconds() int64 {
+	if j.Deadline != 0 {
+		return int64(j.Deadline / time.Second)
+	}
+	wait := int64(0)
 	for _, in := range j.Template.Inputs {
 		if _, env := in.From.(FromEnv); !env {
-			wait += time.Duration(j.Template.tries()) * j.Template.interval()
+			wait += int64(j.Template.tries()) * int64(j.Template.interval()/time.Second)
 		}
 	}
-	return cmp.Or(j.Deadline, wait+5*time.Minute)
+	return wait + 5*60
 }
 
 func (j Job) backoffLimit() int {
@@ -90,6 +94,12 @@ func (j Job) check(p *problems) {
 		if d.d < 0 || d.d%time.Second != 0 || d.d/time.Second > math.MaxInt32 {
 			p.add(d.path, "want whole seconds, 1 or more", "%s", d.d)
 		}
+	}
+	if s := j.deadlineSeconds(); s > math.MaxInt32 && j.Deadline == 0 {
+		p.add("job.deadline", "want fewer tries or a shorter interval, or a deadline", "the inputs may take %d seconds", s)
+	}
+	if _, ok := j.Annotations[runIDAnnotation]; ok && j.RunID != "" {
+		p.add("job.annotations["+quote(runIDAnnotation)+"]", "want one of the two", "an annotation that the run id has")
 	}
 	if n := j.backoffLimit(); n < 0 || n > math.MaxInt32 {
 		p.add("job.backoffLimit", "want 0 or more", "%d", n)
@@ -191,7 +201,7 @@ func (j Job) job(hashed, account string, command list, transport Transport) obje
 			with("annotations", stringMap(annotations))},
 		{"spec", object{
 			{"ttlSecondsAfterFinished", int(j.ttl() / time.Second)},
-			{"activeDeadlineSeconds", int(j.deadline() / time.Second)},
+			{"activeDeadlineSeconds", int(j.deadlineSeconds())},
 			{"backoffLimit", j.backoffLimit()},
 			{"template", object{
 				{"metadata", object{}.

@@ -48,7 +48,7 @@ type Template struct {
 	Sensitive bool
 
 	// Tries is how often an input is read that is not there yet, 60 when zero; Interval is
-	// the pause between, 5 seconds when zero, whole seconds.
+	// the pause between, whole seconds, 5 seconds when zero. At most 10000 tries, and an hour.
 	Tries    int
 	Interval time.Duration
 }
@@ -56,6 +56,8 @@ type Template struct {
 const (
 	defaultTries    = 60
 	defaultInterval = 5 * time.Second
+	maxTries        = 10000
+	maxInterval     = time.Hour
 	// kubectl waits this long for one answer of the API server.
 	requestTimeout = 30 * time.Second
 )
@@ -126,11 +128,11 @@ func (t Template) check() (sensitive bool, found problems) {
 	} else if len(t.Inputs) > 0 {
 		p.add("inputs", "want a skeleton that names them", "inputs without a skeleton")
 	}
-	if t.Tries < 0 {
-		p.add("tries", "want 1 or more", "%d tries", t.Tries)
+	if t.Tries < 0 || t.Tries > maxTries {
+		p.add("tries", fmt.Sprintf("want 1 to %d", maxTries), "%d tries", t.Tries)
 	}
-	if t.Interval < 0 || t.Interval%time.Second != 0 {
-		p.add("interval", "want whole seconds, 1 or more", "interval %s", t.Interval)
+	if t.Interval < 0 || t.Interval > maxInterval || t.Interval%time.Second != 0 {
+		p.add("interval", "want whole seconds, from 1 to 3600", "interval %s", t.Interval)
 	}
 	return sensitive, p
 }
