@@ -42,7 +42,7 @@ func (s Set) AirGapped(images []string, opts ...CheckOption) ([]Leak, error) {
 		for _, p := range []struct {
 			name string
 			r    route
-		}{{"containerd", n.containerd(registry)}, {"machined", n.machined(registry)}} {
+		}{{"containerd", n.containerd(registry, nil)}, {"machined", n.machined(registry, nil)}} {
 			for _, h := range p.r.hops {
 				if !h.fallback || inside[h.host] || isLocalhost(h.host) {
 					continue

@@ -44,12 +44,20 @@ type checker struct {
 	// hosts has the endpoints by host as written, near by what is left of a host
 	// without case, port and brackets.
 	hosts map[string]hostUse
-	near  map[string][]string
+	near  map[string]nearHosts
 
 	// explained has the registries for which a rule already says that the
 	// pullers differ.
 	explained map[string]bool
-	shared    map[string][]string // endpoint URL without a path to keys of mirrors
+	first     map[string]string   // endpoint URL without a path to the first key of mirrors that has it
+	shared    map[string][]string // the same for URLs that several have
+	keys      []string            // of config, sorted
+}
+
+// nearHosts are the hosts of endpoints that have one nearKey: mostly one.
+type nearHosts struct {
+	host string
+	more []string
 }
 
 // hostUse is how endpoints use one host.
@@ -60,8 +68,9 @@ func newChecker(set Set, opts []CheckOption) *checker {
 		set:       set,
 		facts:     newFacts(opts),
 		hosts:     make(map[string]hostUse),
-		near:      make(map[string][]string),
+		near:      make(map[string]nearHosts),
 		explained: make(map[string]bool),
+		first:     make(map[string]string),
 		shared:    make(map[string][]string),
 	}
 }
@@ -71,6 +80,7 @@ func (c *checker) run() []finding {
 		c.mirrorProblem("version-feature", SeverityError, Place{}, c.badVersion.Error(), "want a version such as v1.13.9")
 	}
 	c.node = newNode(c.set, c.facts)
+	c.keys = slices.Sorted(maps.Keys(c.set.Config))
 	c.versions()
 	for _, name := range c.node.names {
 		if _, ok := c.set.Mirrors[name]; ok {
@@ -80,7 +90,7 @@ func (c *checker) run() []finding {
 	// What config says about a mirror's registry has to be known when the
 	// mirror is judged, and the other way round: so config comes first and is
 	// put behind.
-	for _, key := range slices.Sorted(maps.Keys(c.set.Config)) {
+	for _, key := range c.keys {
 		c.config(key, c.set.Config[key])
 	}
 	for _, name := range c.node.names {
@@ -117,7 +127,12 @@ func (c *checker) index(name string) {
 		use, known := c.hosts[e.u.Host]
 		if !known {
 			k := nearKey(e.u.Host)
-			c.near[k] = append(c.near[k], e.u.Host)
+			if n, ok := c.near[k]; ok {
+				n.more = append(n.more, e.u.Host)
+				c.near[k] = n
+			} else {
+				c.near[k] = nearHosts{host: e.u.Host}
+			}
 		}
 		if e.u.Scheme == "http" {
 			use.http = true
@@ -126,8 +141,18 @@ func (c *checker) index(name string) {
 		}
 		c.hosts[e.u.Host] = use
 		if noPath(e.u.Path) && e.u.Host != defaultHost(name) {
-			if names := c.shared[e.URL]; len(names) == 0 || names[len(names)-1] != name {
-				c.shared[e.URL] = append(names, name)
+			switch first, ok := c.first[e.URL]; {
+			case !ok:
+				c.first[e.URL] = name
+			case first == name:
+			default:
+				names := c.shared[e.URL]
+				if names == nil {
+					names = []string{first}
+				}
+				if names[len(names)-1] != name {
+					c.shared[e.URL] = append(names, name)
+				}
 			}
 		}
 	}
@@ -326,7 +351,7 @@ func (c *checker) endpoint(name string, i int, e endpoint) {
 		c.mirrorProblem("endpoint-canonical", severity, at(), quote(e.URL)+" "+consequence, "want "+strconv.Quote(s))
 	}
 	c.path(e, at)
-	if u := c.shared[e.URL]; len(u) > 0 && (len(u) > 1 && u[1] == name || name == "*" && u[0] == name) {
+	if u := c.shared[e.URL]; len(u) > 1 && u[1] == name || name == "*" && c.first[e.URL] == name {
 		fix := "want one endpoint for each upstream, by port or path; or a cache that heeds ?ns=, which both pullers send"
 		if name == "*" {
 			c.mirrorProblem("shared-endpoint", SeverityWarning, at(),
@@ -429,6 +454,9 @@ func (c *checker) duplicates(name string, m Mirror) {
 	es := m.Endpoints
 	if len(es) < 2 {
 		return
+	}
+	if len(es) == 2 && es[0].URL != es[1].URL && looseURL(es[0].URL) != looseURL(es[1].URL) {
+		return // the common case needs no maps
 	}
 	exact := make(map[string]int, len(es))
 	loose := make(map[string]int, len(es))
@@ -620,15 +648,12 @@ func (c *checker) unused(key string, h HostConfig) {
 // nearest returns the host of an endpoint that differs in port, case or brackets only.
 func (c *checker) nearest(key string) string {
 	near := c.near[nearKey(key)]
-	for _, h := range near {
+	for _, h := range near.more {
 		if strings.EqualFold(h, key) {
 			return h
 		}
 	}
-	if len(near) > 0 {
-		return near[0]
-	}
-	return ""
+	return near.host
 }
 
 // bypassed reports a host that has a hosts directory of its own, and so is not sent to "*".
@@ -713,13 +738,15 @@ func (c *checker) placeholder(key, field string) {
 	c.configProblem("placeholder-secret", SeverityWarning, configPlace(key, field), "this looks like a placeholder, not like the value", "want the value itself")
 }
 
+var placeholderPunctuation = strings.NewReplacer("-", "", "_", "", " ", "")
+
 // isPlaceholder recognizes what templates and examples have in place of a secret.
 func isPlaceholder(s string) bool {
 	if s == "" {
 		return false
 	}
 	l := strings.ToLower(s)
-	switch strings.NewReplacer("-", "", "_", "", " ", "").Replace(l) {
+	switch placeholderPunctuation.Replace(l) {
 	case "changeme", "changeit", "replaceme", "todo", "redacted", "placeholder", "yourpassword", "yourusername", "yourtoken":
 		return true
 	}
@@ -879,11 +906,14 @@ func (c *checker) pullers() {
 	if c.node.hostsError != "" {
 		return // another rule says so, and it holds for every registry
 	}
+	var hops [2][]hop
 	judge := func(registry string, p Place) {
 		if c.explained[registry] {
 			return
 		}
-		cd, m := c.node.containerd(registry), c.node.machined(registry)
+		cd := c.node.containerd(registry, hops[0])
+		m := c.node.machined(registry, hops[1])
+		hops = [2][]hop{cd.hops, m.hops} // used again
 		if cd.rule != "" || m.rule != "" || !c.node.differ(cd, m) {
 			return // an error has a rule of its own
 		}
@@ -904,7 +934,7 @@ func (c *checker) pullers() {
 			judge(name, mirrorPlace(name, ""))
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(c.set.Config)) {
+	for _, key := range c.keys {
 		if _, mirrored := c.set.Mirrors[key]; mirrored {
 			continue
 		}

@@ -189,7 +189,7 @@ func (f *fixer) configKeys() {
 			if to = configHost(key); to == "" {
 				continue
 			}
-		} else if near := c.nearest(key); near != "" && near != key && sameServer(key, near, c.hosts[near]) && len(c.near[nearKey(key)]) == 1 {
+		} else if near := c.nearest(key); near != "" && near != key && sameServer(key, near, c.hosts[near]) && c.near[nearKey(key)].more == nil {
 			if _, used := c.hosts[key]; used {
 				continue
 			}

@@ -215,8 +215,8 @@ func apiPath(p string, override bool) string {
 	return p
 }
 
-// machined is what Talos's own puller tries.
-func (n *node) machined(registry string) route {
+// machined is what Talos's own puller tries. It writes to hops, which may be nil.
+func (n *node) machined(registry string, hops []hop) route {
 	r := route{cause: causeNone}
 	m, ok := n.mirrors[registry]
 	if ok {
@@ -227,7 +227,7 @@ func (n *node) machined(registry string) route {
 	fail := func(rule, format string, args ...any) route {
 		return route{err: fmt.Sprintf(format, args...), cause: r.cause, dirKey: r.dirKey, rule: rule}
 	}
-	r.hops = make([]hop, 0, len(m.endpoints)+1)
+	r.hops = slices.Grow(hops[:0], len(m.endpoints)+1)
 	for _, e := range m.endpoints {
 		if e.u == nil {
 			return fail("endpoint-syntax", "error parsing endpoint %s for host %q: %v", quote(e.URL), registry, e.err)
@@ -265,14 +265,14 @@ func (n *node) machinedHop(scheme, host, path, endpoint string) hop {
 	return h
 }
 
-// containerd is what the CRI plugin tries.
-func (n *node) containerd(registry string) route {
+// containerd is what the CRI plugin tries. It writes to hops, which may be nil.
+func (n *node) containerd(registry string, hops []hop) route {
 	if n.hostsError != "" {
 		return route{hops: []hop{n.upstream(registry)}, err: n.hostsError, cause: causeHosts, rule: n.hostsRule}
 	}
 	for _, dir := range [...]string{hostDirectory(registry), registry, wildcardDirectory} {
 		if key, ok := n.directories[dir]; ok {
-			return n.hostsFile(registry, key)
+			return n.hostsFile(registry, key, hops)
 		}
 		if key, ok := n.tlsOnly[dir]; ok {
 			return n.tlsFile(registry, key)
@@ -308,7 +308,7 @@ func isLocalhost(host string) bool {
 // hostsFile is the hosts.toml of a mirror. A table for each endpoint comes first;
 // with skipFallback the last endpoint is the root entry instead, which
 // otherwise is the upstream.
-func (n *node) hostsFile(registry, key string) route {
+func (n *node) hostsFile(registry, key string, hops []hop) route {
 	m := n.mirrors[key]
 	r := route{cause: causeMirror, dirKey: key}
 	tables := m.endpoints
@@ -330,7 +330,7 @@ func (n *node) hostsFile(registry, key string) route {
 	if url, ok := repeatedURL(tables); ok {
 		return decodeFails("endpoint-duplicate", fmt.Sprintf("toml: table %s already exists", redactURL(url)))
 	}
-	r.hops = make([]hop, 0, len(tables)+1)
+	r.hops = slices.Grow(hops[:0], len(tables)+1)
 	for i, e := range tables {
 		if e.URL == "" && i == 0 {
 			continue // an empty table name is not seen when it is the first

@@ -98,7 +98,7 @@ func registriesOf(images []string) ([]string, error) {
 
 func (n *node) pullOrder(image, registry string) PullOrder {
 	p := PullOrder{Image: image, Registry: registry}
-	c, m := n.containerd(registry), n.machined(registry)
+	c, m := n.containerd(registry, nil), n.machined(registry, nil)
 	p.Containerd, p.ContainerdError = c.attempts(), c.err
 	p.Machined, p.MachinedError = m.attempts(), m.err
 	p.Differs = n.differ(c, m)
