@@ -113,6 +113,8 @@ The result goes to standard output and nothing else does. Exit codes: 0 done;
 			}
 			return wrongCall("%s; see 'mirrorctl --help'", text)
 		},
+		// So that a misspelt command with flags is called that.
+		FParseErrWhitelist:         cobra.FParseErrWhitelist{UnknownFlags: true},
 		SilenceUsage:               true,
 		SilenceErrors:              true,
 		SuggestionsMinimumDistance: 2,

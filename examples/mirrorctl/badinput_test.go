@@ -1,0 +1,180 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestBadInput gives each command each kind of bad file: exit 1, the problem on
+// standard error, nothing on standard output but what check finds.
+func TestBadInput(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		name = filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
+		return name
+	}
+	loop := filepath.Join(dir, "loop")
+	require.NoError(t, os.Symlink(loop, loop))
+	png := "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
+
+	inputs := []struct {
+		name, file string
+		want       string // in the message, which is a finding unless the file cannot be read
+		unreadable bool
+	}{
+		{name: "empty", file: file("empty.yaml", ""), want: "empty"},
+		{name: "a comment", file: file("comment.yaml", "# nothing here\n"), want: "empty"},
+		{name: "text", file: file("text.yaml", "once upon a time\n"), want: "found a string"},
+		{name: "list", file: file("list.yaml", "- mirrors\n- talos\n"), want: "found a list"},
+		{name: "number", file: file("number.yaml", "42\n"), want: "want a mapping"},
+		{name: "another kind", file: file("other.yaml", "kind: Service\napiVersion: v1\nmetadata: {name: x}\n"), want: ""},
+		{name: "list for a map", file: file("wrongkind.yaml", "mirrors: [a]\ntalos: {registryMirrors: [a]}\n"), want: "found a list"},
+		{name: "repeated", file: file("repeated.yaml", "mirrors: {}\nmirrors: {}\ntalos: {registryMirrors: {}}\ntalos: {registryMirrors: {}}\n"), want: "repeated-key"},
+		{name: "misspelt", file: file("misspelt.yaml", "mirrors: {ghcr.io: {endpoint: []}}\ntalos: {registryMirrors: {ghcr.io: {endpoint: []}}}\n"), want: `did you mean "endpoints"?`},
+		{name: "not YAML", file: file("broken.yaml", "mirrors: {\n"), want: "not YAML"},
+		{name: "tabs", file: file("tabs.yaml", "mirrors:\n\tghcr.io: {}\n"), want: "not YAML"},
+		{name: "two documents", file: file("two.yaml", "mirrors: {}\n---\nmirrors: {}\n"), want: "second document"},
+		{name: "binary", file: file("binary.yaml", png), want: "[syntax]"},
+		{name: "UTF-16", file: file("utf16.yaml", "\xff\xfem\x00i\x00"), want: "UTF-16"},
+		{name: "50 MB", file: file("large.yaml", "mirrors: {}\n#"+strings.Repeat("x", 50_000_000)), want: "[input-size]"},
+		{name: "alias bomb", file: file("bomb.yaml", bomb()), want: ""},
+		{name: "missing", file: filepath.Join(dir, "missing.yaml"), want: "no such file", unreadable: true},
+		{name: "directory", file: dir, want: "is a directory", unreadable: true},
+		{name: "loop", file: loop, want: "symbolic links", unreadable: true},
+		{name: "below a file", file: filepath.Join(dir, "empty.yaml", "x"), want: "not a directory", unreadable: true},
+	}
+	finding := regexp.MustCompile(`^[^\n:]+:\d+:\d+: (error|warning|info): .+ \[[a-z-]+\]$`)
+	for _, in := range inputs {
+		for _, from := range []string{"registries", "cozystack"} {
+			for _, command := range [][]string{
+				{"check"}, {"check", "-o", "json"},
+				{"patch", "--talos-version", "v1.13"}, {"patch", "--talos-version", "v1.13", "--out", filepath.Join(dir, "out")},
+				{"script"}, {"job"},
+			} {
+				t.Run(strings.Join(append([]string{in.name, from}, command[:1]...), "/"), func(t *testing.T) {
+					code, stdout, stderr := mirrorctl("", append(slices.Clone(command), "--from", from, "-f", in.file)...)
+					assert.Equal(t, exitInput, code)
+					said := stderr
+					if command[0] == "check" && !in.unreadable {
+						assert.Empty(t, stderr)
+						said = stdout
+					} else {
+						assert.Empty(t, stdout)
+					}
+					assert.NoDirExists(t, filepath.Join(dir, "out"))
+					assert.Less(t, len(said), 20_000)
+					assert.NotContains(t, said, "goroutine ")
+					if len(command) == 3 && command[1] == "-o" && !in.unreadable {
+						assert.Contains(t, said, `"severity": "error"`)
+						return
+					}
+					assert.Contains(t, said, in.want)
+					for line := range strings.Lines(said) {
+						line = strings.TrimSuffix(line, "\n")
+						if in.unreadable {
+							assert.True(t, strings.HasPrefix(line, "mirrorctl: "), "%q", line)
+						} else {
+							assert.Regexp(t, finding, line)
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// bomb is 10^9 values in a few lines.
+func bomb() string {
+	var b strings.Builder
+	b.WriteString("a0: &a0 {x: {endpoints: [https://m.internal]}}\n")
+	for i := 1; i < 10; i++ {
+		prev := string(rune('0' + i - 1))
+		b.WriteString("a" + string(rune('0'+i)) + ": &a" + string(rune('0'+i)) + " {<<: [" + strings.Repeat("*a"+prev+", ", 9) + "*a" + prev + "]}\n")
+	}
+	b.WriteString("mirrors: *a9\ntalos: {registryMirrors: *a9}\nregistryMirrors: *a9\n")
+	return b.String()
+}
+
+// TestLargeInput: what is read of a file that never ends is bounded.
+func TestLargeInput(t *testing.T) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	var out, errs bytes.Buffer
+	code := run([]string{"check", "-f", "-"}, endless{}, &out, &errs)
+	runtime.ReadMemStats(&after)
+	assert.Equal(t, exitInput, code)
+	assert.Contains(t, out.String(), "[input-size]")
+	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(100<<20))
+}
+
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'x'
+	}
+	return len(p), nil
+}
+
+// TestSkeleton: what is wrong with --data.
+func TestSkeleton(t *testing.T) {
+	good, err := os.ReadFile(workerFile)
+	require.NoError(t, err)
+	for _, tt := range []struct {
+		name, skeleton, want string
+	}{
+		{"empty", "", "config not found"},
+		{"text", "no configuration\n", "cannot load"},
+		{"binary", "\x00\xff", "cannot load"},
+		{"not a configuration", "kind: Service\napiVersion: v1\n", "cannot load"},
+		{"an input that is not used", strings.ReplaceAll(string(good), "${TALOS_CA}", "c2FtcGxl"), "TALOS_CA"},
+		{"registries", string(good) + "---\napiVersion: v1alpha1\nkind: RegistryMirrorConfig\nname: ghcr.io\nendpoints: [{url: https://m.internal}]\n", `registries of its own`},
+		{"large", string(good) + "#" + strings.Repeat("x", 1<<20) + "\n", "more than 1048576 bytes"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			file := write(t, "worker.yaml", tt.skeleton)
+			for _, command := range []string{"job", "script"} {
+				args := shape(t, true)
+				args[0] = command
+				args[slices.Index(args, workerFile)] = file
+				code, stdout, stderr := mirrorctl("", args...)
+				assert.Equal(t, exitInput, code)
+				assert.Empty(t, stdout)
+				assert.Contains(t, stderr, tt.want)
+			}
+		})
+	}
+
+	// A name that is no input is likely a mistake, and may be none.
+	file := write(t, "worker.yaml", strings.Replace(string(good), "clusterName: dev", "clusterName: ${CLUSTER}", 1))
+	args := shape(t, true)
+	args[slices.Index(args, workerFile)] = file
+	code, _, stderr := mirrorctl("", args...)
+	assert.Zero(t, code)
+	assert.Contains(t, stderr, ":42:16: warning: ${CLUSTER} is no --input and stays as it is")
+}
+
+// TestOutputFails: a full disk or a closed pipe is not exit 0.
+func TestOutputFails(t *testing.T) {
+	var errs bytes.Buffer
+	code := run([]string{"job", "--from", "cozystack", "-f", valuesFile}, strings.NewReader(""), full{}, &errs)
+	assert.Equal(t, exitInput, code)
+	assert.Equal(t, "mirrorctl: standard output: no space left\n", errs.String())
+}
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errFull }
+
+var errFull = errors.New("no space left")
