@@ -33,6 +33,7 @@ func Read(data []byte) (*mirrors.Source, convert.Report, error) {
 type reader struct{ *tree.Builder }
 
 func (r *reader) root(root *tree.Node) {
+	var insecure []tree.Text
 	for _, f := range r.Fields(root, "") {
 		switch f.Name {
 		case "registry-mirrors":
@@ -40,9 +41,7 @@ func (r *reader) root(root *tree.Node) {
 				r.mirror(t)
 			}
 		case "insecure-registries":
-			for _, t := range r.Texts(f) {
-				r.insecure(t)
-			}
+			insecure = r.Texts(f)
 		case "registry-mirror", "registryMirrors", "registry_mirrors":
 			r.Fail("unknown-key", f.Path, f.Key, fmt.Sprintf("unknown key %q, with which Docker does not start", f.Name), `want "registry-mirrors"`)
 		case "insecure-registry", "insecureRegistries", "insecure_registries":
@@ -50,6 +49,9 @@ func (r *reader) root(root *tree.Node) {
 		default:
 			r.Ignore(f.Path)
 		}
+	}
+	for _, t := range insecure {
+		r.insecure(t)
 	}
 }
 
@@ -118,6 +120,13 @@ func (r *reader) insecure(t tree.Text) {
 	}
 	if host == "docker.io" || host == "index.docker.io" {
 		host = tree.DockerHub
+	}
+	for _, e := range r.Source.Set.Mirrors["docker.io"].Endpoints {
+		if e.URL == "http://"+host || strings.HasPrefix(e.URL, "http://"+host+"/") {
+			r.Note(convert.Decision, t.Path, t.At, "a mirror of Docker Hub that is asked with plain http; nothing is said of images that have its name",
+				fmt.Sprintf("if there are any, write mirrors[%q] with the endpoint http://%s", host, host))
+			return
+		}
 	}
 	r.TLS(host, mirrors.TLS{InsecureSkipVerify: true}, at)
 	r.Note(convert.Decision, t.Path, t.At, "Docker asks the registry with https and no verification, then with plain http; taken for https without verification",

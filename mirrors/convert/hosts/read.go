@@ -28,6 +28,7 @@ import (
 // of their file; the Source has the paths.
 func Read(fsys fs.FS, opts ...Option) (*mirrors.Source, convert.Report, error) {
 	r := &reader{Builder: tree.NewBuilder("containerd"), options: collect(opts), fsys: fsys, hosts: map[string]seen{}}
+	r.Many = true
 	entries, err := fs.ReadDir(fsys, ".")
 	if err != nil {
 		return nil, convert.Report{}, &mirrors.Error{Findings: mirrors.Findings{{Rule: "syntax", Severity: mirrors.SeverityError,
@@ -41,6 +42,7 @@ func Read(fsys fs.FS, opts ...Option) (*mirrors.Source, convert.Report, error) {
 	})
 	for _, e := range entries {
 		name := e.Name()
+		r.File = ""
 		if !isDir(fsys, e) {
 			r.Ignore(name)
 			continue
@@ -127,10 +129,8 @@ type host struct {
 	field tree.Field
 	url   string // as Talos needs it; empty for a root without server
 
-	override     tree.Field
 	overridePath bool
 	capabilities []string
-	own          bool // it has settings
 	tls          mirrors.TLS
 	tlsField     tree.Field
 	hasTLS       bool
@@ -158,7 +158,7 @@ func (r *reader) hostsFile(root *tree.Node, data, folder, registry string) {
 			rest = append(rest, f)
 		}
 	}
-	read := r.settings(&top, rest, folder, true)
+	idle := r.settings(&top, rest, folder, true, server != "")
 
 	// containerd takes the order, and the hosts at all, from the table headers.
 	order := headers(data)
@@ -173,13 +173,11 @@ func (r *reader) hostsFile(root *tree.Node, data, folder, registry string) {
 			r.Fail("wrong-value", f.Path, f.Key, "a host without a name", "want a URL")
 			continue
 		}
-		r.settings(&h, r.Fields(f.Value, f.Path), folder, false)
+		r.settings(&h, r.Fields(f.Value, f.Path), folder, false, true)
 		list = append(list, h)
 	}
-	if server == "" {
-		for _, f := range read {
-			r.Note(convert.Loss, f.Path, f.Key, "containerd ignores it at the root without a server", "drop it, or name the server")
-		}
+	for _, f := range idle {
+		r.Note(convert.Loss, f.Path, f.Key, "containerd ignores it at the root without a server", "drop it, or name the server")
 	}
 	r.registry(registry, list, top, server != "")
 }
@@ -237,12 +235,12 @@ func (r *reader) host(registry string, h host) {
 		r.Note(convert.Loss, h.field.Path, h.field.Key, "the URL is there before; it would be asked a second time", "drop it")
 		return
 	}
-	r.Endpoint(registry, mirrors.Endpoint{URL: h.url, OverridePath: h.overridePath}, tree.Field{Path: h.field.Path})
 	name := tree.HostOf(h.url)
 	if name == "" {
 		r.Fail("endpoint-syntax", h.field.Path, h.field.Key, tree.Quote(h.url)+" is no URL with a host; containerd would ignore the whole file", "want a URL such as https://m.example.com")
 		return
 	}
+	r.Endpoint(registry, mirrors.Endpoint{URL: h.url, OverridePath: h.overridePath}, h.field)
 	if h.hasTLS {
 		r.TLS(name, h.tls, h.tlsField)
 	}
@@ -286,8 +284,8 @@ func headers(data string) []string {
 }
 
 // settings reads what the root and a host have alike. It returns those that
-// mean nothing at a root without server.
-func (r *reader) settings(h *host, fields []tree.Field, folder string, root bool) (idle []tree.Field) {
+// mean nothing, at a root that has no server (url is false).
+func (r *reader) settings(h *host, fields []tree.Field, folder string, root, url bool) (idle []tree.Field) {
 	tls := func(f tree.Field) {
 		if !h.hasTLS {
 			h.hasTLS, h.tlsField = true, f
@@ -296,10 +294,15 @@ func (r *reader) settings(h *host, fields []tree.Field, folder string, root bool
 	for _, f := range fields {
 		switch f.Name {
 		case "capabilities":
-			idle = append(idle, f)
-			r.capabilities(h, f)
+			if url {
+				r.capabilities(h, f)
+			} else {
+				idle = append(idle, f)
+			}
 		case "override_path":
-			if h.overridePath = r.Bool(f); h.overridePath {
+			if override := r.Bool(f); override && url {
+				h.overridePath = true
+			} else if override {
 				idle = append(idle, f)
 			}
 		case "skip_verify":

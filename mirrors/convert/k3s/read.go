@@ -154,6 +154,7 @@ func (r *reader) mirror(f tree.Field) {
 		return
 	}
 
+	r.Mirror(f.Name, f)
 	prefix := r.prefix(rewrites, f)
 	seen := map[string]bool{}
 	for _, t := range endpoints {
@@ -169,7 +170,7 @@ func (r *reader) mirror(f tree.Field) {
 		}
 		seen[e.same] = true
 		if prefix != "" {
-			e.Endpoint = mirrors.Endpoint{URL: tree.Origin(e.Endpoint) + k3sPath(e.Endpoint) + "/" + prefix, OverridePath: true}
+			e.Endpoint = mirrors.Endpoint{URL: tree.Origin(e.Endpoint) + tree.APIPath(e.Endpoint) + "/" + prefix, OverridePath: true}
 			if strings.HasSuffix(e.URL, "/v2") {
 				e.OverridePath = false
 			}
@@ -178,9 +179,6 @@ func (r *reader) mirror(f tree.Field) {
 	}
 	r.fallback(f, configured)
 }
-
-// k3sPath is the path at which k3s looks for the API.
-func k3sPath(e mirrors.Endpoint) string { return tree.APIPath(e) }
 
 // fallback decides on the default endpoint, which is the registry itself.
 func (r *reader) fallback(f tree.Field, configured bool) {

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"gopkg.in/yaml.v3"
+
 	"github.com/mirrorpatch/mirrorpatch/mirrors"
 	"github.com/mirrorpatch/mirrorpatch/mirrors/convert"
 	"github.com/mirrorpatch/mirrorpatch/mirrors/convert/internal/tree"
@@ -23,6 +25,7 @@ func Read(data []byte, opts ...Option) (*mirrors.Source, convert.Report, error) 
 	}
 	r := &reader{Builder: tree.NewBuilder("Podman")}
 	errs := []error{r.file("", data)}
+	r.Many = o.dropIns != nil
 	if o.dropIns != nil {
 		names, err := fs.Glob(o.dropIns, "registries.conf.d/*.conf")
 		if err != nil {
@@ -91,6 +94,10 @@ func (r *reader) file(name string, data []byte) error {
 		switch f.Name {
 		case "registry":
 			v2 = append(v2, f.Name)
+			if f.Value.Kind == yaml.MappingNode {
+				r.Fail("wrong-kind", f.Path, f.Key, "found a table [registry]; Podman refuses it", "want [[registry]], in double brackets")
+				continue
+			}
 			for _, g := range r.List(f) {
 				list = append(list, r.table(g))
 			}

@@ -34,7 +34,7 @@ func ReadArgs(args []string) (*mirrors.Source, convert.Report, error) {
 	r := newReader()
 	words := make([]word, len(args))
 	for i, a := range args {
-		words[i] = word{a, &tree.Node{}, fmt.Sprintf("args[%d]", i)}
+		words[i] = word{text: a, at: &tree.Node{}, path: fmt.Sprintf("args[%d]", i)}
 	}
 	r.flags(words)
 	return r.Finish()
@@ -48,6 +48,9 @@ type word struct {
 	text string
 	at   *tree.Node
 	path string
+
+	live   byte // what a shell expands in it, or 0
+	liveAt *tree.Node
 }
 
 const (
@@ -75,13 +78,18 @@ func (r *reader) flags(words []word) {
 				return
 			}
 			value = words[i].text
-			w.at, w.path = words[i].at, words[i].path
+			w = words[i]
 		}
 		path := w.path
 		if path == "" {
 			path = fmt.Sprintf("%s[%d]", name, counts[name])
 		}
 		counts[name]++
+		if w.live != 0 {
+			r.Fail("syntax", path, w.liveAt, fmt.Sprintf("a shell expands %q, and its value is not here", string(w.live)),
+				"write the value, or put the word in single quotes if it is meant as it stands")
+			continue
+		}
 		for _, v := range r.values(value, path, w.at) {
 			if name == mirrorFlag {
 				r.mirror(v, path, w.at)
@@ -128,7 +136,8 @@ func (r *reader) insecure(host, path string, at *tree.Node) {
 func (r *reader) split(text string) []word {
 	var words []word
 	var b strings.Builder
-	var at *tree.Node
+	var at, liveAt *tree.Node
+	var live byte
 	line, start := 1, 0 // start is the offset of the line
 	begin := func(i int) {
 		if at == nil {
@@ -137,25 +146,20 @@ func (r *reader) split(text string) []word {
 	}
 	end := func() {
 		if at != nil {
-			words = append(words, word{text: b.String(), at: at})
+			words = append(words, word{text: b.String(), at: at, live: live, liveAt: liveAt})
 		}
 		b.Reset()
-		at = nil
+		at, live, liveAt = nil, 0, nil
 	}
 	var quote byte
 	var quoteAt *tree.Node
-	expanded := false
 	expand := func(i int) {
-		if !expanded {
-			r.Fail("syntax", "", &tree.Node{Line: line, Column: i - start + 1}, fmt.Sprintf("a shell expands %q, and its value is not here", text[i:i+1]), "write the value, or put the word in single quotes if it is meant as it stands")
+		if live == 0 {
+			live, liveAt = text[i], &tree.Node{Line: line, Column: i - start + 1}
 		}
-		expanded = true
 	}
 	for i := 0; i < len(text); i++ {
 		c := text[i]
-		if c == '\n' {
-			expanded = false
-		}
 		next := byte(0)
 		if i+1 < len(text) {
 			next = text[i+1]

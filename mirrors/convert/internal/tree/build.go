@@ -2,6 +2,7 @@ package tree
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -63,7 +64,11 @@ type Builder struct {
 	// Program is whose format it is, for messages.
 	Program string
 
-	from map[mirrors.Place]Field // of credentials and TLS settings, and the file
+	// Many says that there are several files: findings are sorted by file first.
+	Many bool
+
+	from  map[mirrors.Place]Field // of credentials and TLS settings, and the file
+	hosts int                     // how many have a mark
 }
 
 // NewBuilder makes an empty one.
@@ -138,6 +143,10 @@ func (b *Builder) host(host, part string, f Field) (c mirrors.HostConfig, set fu
 			here.Name = b.File
 			b.from[place] = here
 			b.mark(place, f)
+			if len(b.Source.Set.Config) > b.hosts {
+				b.hosts++
+				b.mark(mirrors.Place{Section: "config", Key: host}, f)
+			}
 		}
 	}, earlier
 }
@@ -175,6 +184,22 @@ func (b *Builder) Finish(errs ...error) (*mirrors.Source, convert.Report, error)
 		return cmp.Or(cmp.Compare(x.File, y.File), cmp.Compare(uint(x.Line)-1, uint(y.Line)-1), cmp.Compare(x.Column, y.Column))
 	})
 	if err := b.Err(errs...); err != nil {
+		// What else is wrong with the values that could be read, in the same go.
+		var more mirrors.Findings
+		for _, f := range b.Source.Check() {
+			if strings.HasPrefix(f.Rule, "endpoint-") {
+				more = append(more, f)
+			}
+		}
+		err = mirrors.Join(err, more.Err())
+		var all *mirrors.Error
+		if b.Many && errors.As(err, &all) {
+			slices.SortStableFunc(all.Findings, func(x, y mirrors.Finding) int {
+				fx, _, _ := strings.Cut(x.Path, ": ")
+				fy, _, _ := strings.Cut(y.Path, ": ")
+				return cmp.Compare(fx, fy)
+			})
+		}
 		return nil, convert.Report{}, err
 	}
 	return b.Source, b.Report, nil

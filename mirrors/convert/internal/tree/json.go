@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 
 	"gopkg.in/yaml.v3"
 
@@ -25,14 +24,11 @@ func JSON(data []byte) (*Node, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil, syntax(0, 0, "the input is empty", "want a JSON object; an empty one is written {}")
 	}
-	n, err := b.value(0)
-	if err == nil {
-		var at int
-		if at, err = b.start(); err == nil && at < len(data) {
-			line, column := b.lines.position(at)
-			err = syntax(line, column, "not JSON: something follows the value", "want one JSON value in a file")
-		}
+	var raw json.RawMessage
+	if err := json.Unmarshal(data, &raw); err != nil {
+		return nil, b.wrong(err)
 	}
+	n, err := b.value(0)
 	if err != nil {
 		return nil, err
 	}
@@ -47,29 +43,20 @@ type jsonBuilder struct {
 }
 
 // start is the offset of the next token.
-func (b *jsonBuilder) start() (int, error) {
+func (b *jsonBuilder) start() int {
 	i := int(b.dec.InputOffset())
 	for i < len(b.data) && bytes.IndexByte([]byte(" \t\r\n,:"), b.data[i]) >= 0 {
 		i++
 	}
-	return i, nil
+	return i
 }
 
+// wrong makes an error of one that json.Unmarshal found.
 func (b *jsonBuilder) wrong(err error) error {
+	at, message, fix := len(b.data), "not JSON: "+err.Error(), ""
 	var bad *json.SyntaxError
-	at := len(b.data)
-	message := "not JSON: the text ends too early"
-	switch {
-	case errors.As(err, &bad):
-		at = int(bad.Offset) - 1
-		message = "not JSON: " + bad.Error()
-	case !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
-		message = "not JSON: " + err.Error()
-		at = int(b.dec.InputOffset())
-	}
-	at = max(0, min(at, len(b.data)))
-	fix := ""
-	if at < len(b.data) {
+	if errors.As(err, &bad) && bad.Error() != "unexpected end of JSON input" {
+		at = max(0, min(int(bad.Offset)-1, len(b.data)-1))
 		switch b.data[at] {
 		case '/', '#':
 			fix = "JSON has no comments"
@@ -84,8 +71,7 @@ func (b *jsonBuilder) wrong(err error) error {
 }
 
 func (b *jsonBuilder) value(depth int) (*Node, error) {
-	at, _ := b.start()
-	line, column := b.lines.position(at)
+	line, column := b.lines.position(b.start())
 	if depth > maxDepth {
 		return nil, syntax(line, column, fmt.Sprintf("lists or objects are nested more than %d deep", maxDepth), "")
 	}
