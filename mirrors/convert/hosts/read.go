@@ -24,8 +24,7 @@ import (
 //
 // The error is a [*mirrors.Error] with the problems of all files. What containerd
 // cannot decode is an error: it would log that, ignore the whole hosts.toml, and
-// go to the registry itself. Lines are in Report and error only, beside the name
-// of their file; the Source has the paths.
+// go to the registry itself. Paths begin with the file: ghcr.io/hosts.toml: server.
 func Read(fsys fs.FS, opts ...Option) (*mirrors.Source, convert.Report, error) {
 	r := &reader{Builder: tree.NewBuilder("containerd"), options: collect(opts), fsys: fsys, hosts: map[string]seen{}}
 	r.Many = true

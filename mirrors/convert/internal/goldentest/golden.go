@@ -5,6 +5,7 @@ package goldentest
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -60,10 +61,11 @@ func Describe(t *testing.T, src *mirrors.Source, report convert.Report, err erro
 		if err := enc.Encode(src.Set); err != nil {
 			t.Fatal(err)
 		}
-		if fs := src.Check(); len(fs) > 0 {
-			b.WriteString("# check\n")
-			for _, f := range fs {
-				b.WriteString(f.Severity.String() + ": " + (&mirrors.Error{Findings: mirrors.Findings{f}}).Error() + " [" + f.Rule + "]\n")
+		// Where Check finds errors, and by which rule: how it says so is not
+		// this test's.
+		for _, f := range src.Check() {
+			if f.Severity == mirrors.SeverityError {
+				fmt.Fprintf(&b, "# check: line %d, column %d: %s [%s]\n", f.Line, f.Column, f.Path, f.Rule)
 			}
 		}
 	}
