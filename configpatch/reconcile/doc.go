@@ -2,6 +2,7 @@
 // the Job around it, that applies a TalosConfigTemplate of the Cluster API
 // bootstrap provider for Talos, from which new machines get their configuration.
 // Start with [Template], then [Script] for the script alone or [Manifests] for the Job.
+// For machines that run already, [NodesScript] patches them with talosctl.
 //
 //	Template                       the TalosConfigTemplate has
 //	StrategicPatches               generateType worker or controlplane, strategicPatches

@@ -22,11 +22,13 @@ import (
 	"github.com/mirrorpatch/mirrorpatch/internal/shelltest"
 )
 
-// TestMain makes this test binary a stand-in for kubectl and sleep when it runs under those names.
+// TestMain makes this test binary a stand-in for kubectl, talosctl and sleep when it runs under those names.
 func TestMain(m *testing.M) {
 	switch filepath.Base(os.Args[0]) {
 	case "kubectl":
 		os.Exit(kubectl(os.Getenv("CLUSTER"), os.Args[1:]))
+	case "talosctl":
+		os.Exit(talosctl(os.Getenv("CLUSTER"), os.Args[1:]))
 	case "sleep":
 		os.Exit(0)
 	}
@@ -96,6 +98,23 @@ func kubectl(dir string, args []string) int {
 	return 64
 }
 
+// talosctl writes its arguments down, one JSON list a line, and fails for the node fails.example.com.
+func talosctl(dir string, args []string) int {
+	f, err := os.OpenFile(filepath.Join(dir, "calls"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err == nil {
+		err = json.NewEncoder(f).Encode(args)
+	}
+	if err != nil {
+		panic(err)
+	}
+	f.Close()
+	if slices.Contains(args, "fails.example.com") {
+		fmt.Fprintln(os.Stderr, "error applying new configuration")
+		return 3
+	}
+	return 0
+}
+
 // run is one execution of a script.
 type run struct {
 	exit           int
@@ -110,7 +129,7 @@ func execute(t testing.TB, argv []string, env []string, c cluster) run {
 	dir := t.TempDir()
 	self, err := os.Executable()
 	require.NoError(t, err)
-	for _, name := range []string{"kubectl", "sleep"} {
+	for _, name := range []string{"kubectl", "talosctl", "sleep"} {
 		require.NoError(t, os.Symlink(self, filepath.Join(dir, name)))
 	}
 	state, err := json.Marshal(c)

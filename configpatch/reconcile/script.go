@@ -52,14 +52,14 @@ reconcile_get() {
 `
 
 // decode prints the text behind the base64 that get finds. $( ) would drop final newlines,
-// hence the x; and a NUL byte, which encoding the text again brings to light.
+// hence the x; it also drops NUL bytes, but in zsh, which encoding the text again brings to light.
 const decode = `
 reconcile_decode() {
   reconcile_what=$1
   reconcile_stored=$(reconcile_get "$@") || return 1
   if reconcile_text=$(printf '%s' "$reconcile_stored" | base64 -d && printf x); then
     reconcile_text=${reconcile_text%x}
-    reconcile_again=$(printf '%s' "$reconcile_text" | base64 | tr -d '\n')
+    reconcile_again=$(printf '%s' "$reconcile_text" | tr -d '\000' | base64 | tr -d '\n')
     if [ "$reconcile_again" = "$reconcile_stored" ]; then
       printf '%s' "$reconcile_text" || return 1
       return 0

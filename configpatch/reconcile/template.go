@@ -117,10 +117,7 @@ func (t Template) check() (sensitive bool, found problems) {
 		p.add("strategicPatches", "want at least one patch", "no patch")
 	}
 	for i, patch := range t.StrategicPatches {
-		at := fmt.Sprintf("strategicPatches[%d]", i)
-		if p.text(at, string(patch)) && p.maps(at, string(patch), &sensitive) == 0 {
-			p.add(at, "want a strategic-merge patch", "empty patch")
-		}
+		p.patch(fmt.Sprintf("strategicPatches[%d]", i), string(patch), &sensitive)
 	}
 	p.inputs(t)
 	if t.Skeleton != "" {
@@ -166,6 +163,13 @@ func (p *problems) skeleton(t Template, sensitive *bool) {
 	}
 	if p.maps("skeleton", filled, sensitive) == 0 {
 		p.add("skeleton", "want a machine configuration", "empty skeleton")
+	}
+}
+
+// patch checks that text is a strategic-merge patch.
+func (p *problems) patch(path, text string, sensitive *bool) {
+	if p.text(path, text) && p.maps(path, text, sensitive) == 0 {
+		p.add(path, "want a strategic-merge patch", "empty patch")
 	}
 }
 
