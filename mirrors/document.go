@@ -14,8 +14,11 @@ import (
 )
 
 // MaxSize is the size in bytes above which no input is read. It holds about
-// 100,000 mirrors.
-const MaxSize = 8 << 20
+// 50,000 mirrors.
+const MaxSize = 4 << 20
+
+// maxFindings is how many mistakes of one file are kept.
+const maxFindings = 10_000
 
 // maxAliased is how many nodes may be reached through YAML aliases.
 const maxAliased = 200_000
@@ -34,7 +37,8 @@ func ReadDocument(data []byte) (*yaml.Node, error) {
 	if root == nil {
 		return nil, findings.Err()
 	}
-	return root, repeatedKeys(root, "", nil).Err()
+	fs, more := repeatedKeys(root, "", nil, 0)
+	return root, tooMany(fs, more).Err()
 }
 
 // parseDocument is ReadDocument without the search for repeated keys.
@@ -202,12 +206,12 @@ func (r *countingReader) Read(p []byte) (int, error) {
 
 // repeatedKeys finds the keys that a mapping has twice, without following
 // aliases: what an alias names is looked at where it stands.
-func repeatedKeys(n *yaml.Node, path string, fs Findings) Findings {
+func repeatedKeys(n *yaml.Node, path string, fs Findings, more int) (Findings, int) {
 	switch n.Kind {
 	case yaml.SequenceNode:
 		for i, c := range n.Content {
 			if c.Kind == yaml.MappingNode || c.Kind == yaml.SequenceNode {
-				fs = repeatedKeys(c, fmt.Sprintf("%s[%d]", path, i), fs)
+				fs, more = repeatedKeys(c, fmt.Sprintf("%s[%d]", path, i), fs, more)
 			}
 		}
 	case yaml.MappingNode:
@@ -216,16 +220,28 @@ func repeatedKeys(n *yaml.Node, path string, fs Findings) Findings {
 			k, v := n.Content[i], n.Content[i+1]
 			if k.Kind == yaml.ScalarNode && k.ShortTag() != "!!merge" {
 				id := k.ShortTag() + " " + k.Value
-				if first := seen[id]; first != nil {
-					fs = append(fs, repeatedKey(childPath(path, k.Value), k, first))
-				} else {
+				switch first := seen[id]; {
+				case first == nil:
 					seen[id] = k
+				case len(fs) < maxFindings:
+					fs = append(fs, repeatedKey(childPath(path, k.Value), k, first))
+				default:
+					more++
 				}
 			}
 			if v.Kind == yaml.MappingNode || v.Kind == yaml.SequenceNode {
-				fs = repeatedKeys(v, childPath(path, k.Value), fs)
+				fs, more = repeatedKeys(v, childPath(path, k.Value), fs, more)
 			}
 		}
+	}
+	return fs, more
+}
+
+// tooMany says that there are more findings than are kept.
+func tooMany(fs Findings, more int) Findings {
+	if more > 0 {
+		fs = append(fs, Finding{Rule: "input-size", Severity: SeverityError,
+			Message: fmt.Sprintf("%d more mistakes are not shown", more), Fix: "want those above corrected first"})
 	}
 	return fs
 }

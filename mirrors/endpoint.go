@@ -70,6 +70,10 @@ func parseEndpoint(raw string) (u *url.URL, problems []problem) {
 			fmt.Sprintf("want config[%q].auth", authority))
 	}
 	if p := badAuthority(authority); p != nil {
+		if !userinfo && strings.Contains(tail, "@") {
+			// What looks like host and port may be user and password, with a slash in it.
+			p = &problem{"endpoint-syntax", "the host is not valid, and there is an @ behind it", "want an absolute URL without credentials"}
+		}
 		problems = append(problems, *p)
 	}
 	if strings.ContainsAny(tail, "?#") {

@@ -46,7 +46,7 @@ var rules = []Rule{
 	{
 		Name:     "input-size",
 		Severity: "error",
-		Finds:    "more than 8 MiB, or aliases that stand for more than 200,000 values",
+		Finds:    "more than 4 MiB, or aliases that stand for more than 200,000 values",
 		Reason:   "Such a file is a mistake or an attack.",
 		Fix:      "Write out what is meant.",
 		Bad:      "",

@@ -2,8 +2,10 @@ package mirrors
 
 import (
 	"encoding/base64"
+	"errors"
 	"maps"
 	"slices"
+	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
 )
@@ -18,74 +20,74 @@ import (
 // Decode of what it writes gives an equal Set. Exceptions: PEM text that is
 // base64 of PEM comes back as the PEM, and strings that are not UTF-8 are an error.
 func (s Set) MarshalYAML() (any, error) {
-	root := mapping()
+	var w yamlWriter
+	root := w.mapping()
 	if len(s.Mirrors) > 0 {
-		ms := mapping()
+		ms := w.mapping()
 		for _, name := range slices.Sorted(maps.Keys(s.Mirrors)) {
-			add(ms, name, mirrorNode(s.Mirrors[name]))
+			w.add(ms, name, w.mirror(s.Mirrors[name]))
 		}
-		add(root, "mirrors", ms)
+		w.add(root, "mirrors", ms)
 	}
 	if len(s.Config) > 0 {
-		cs := mapping()
+		cs := w.mapping()
 		for _, host := range slices.Sorted(maps.Keys(s.Config)) {
-			add(cs, host, configNode(s.Config[host]))
+			w.add(cs, host, w.config(s.Config[host]))
 		}
-		add(root, "config", cs)
+		w.add(root, "config", cs)
+	}
+	if w.err != nil {
+		return nil, w.err
 	}
 	return root, nil
 }
 
-func mirrorNode(m Mirror) *yaml.Node {
-	n := mapping()
-	mixed := slices.ContainsFunc(m.Endpoints, func(e Endpoint) bool { return e.OverridePath != m.Endpoints[0].OverridePath })
+// yamlWriter makes nodes and keeps the first error.
+type yamlWriter struct{ err error }
+
+func (w *yamlWriter) mirror(m Mirror) *yaml.Node {
+	n := w.mapping()
 	if len(m.Endpoints) > 0 {
+		first := m.Endpoints[0].OverridePath
+		mixed := slices.ContainsFunc(m.Endpoints, func(e Endpoint) bool { return e.OverridePath != first })
 		list := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
 		for _, e := range m.Endpoints {
-			v := text(e.URL)
+			v := w.value(e.URL)
 			if mixed {
-				v = mapping()
-				add(v, "url", text(e.URL))
-				if e.OverridePath {
-					add(v, "overridePath", boolNode(true))
-				}
+				v = w.mapping()
+				w.add(v, "url", w.value(e.URL))
+				w.flag(v, "overridePath", e.OverridePath)
 			}
 			list.Content = append(list.Content, v)
 		}
-		add(n, "endpoints", list)
-		if !mixed && m.Endpoints[0].OverridePath {
-			add(n, "overridePath", boolNode(true))
-		}
+		w.add(n, "endpoints", list)
+		w.flag(n, "overridePath", !mixed && first)
 	}
-	if m.SkipFallback {
-		add(n, "skipFallback", boolNode(true))
-	}
+	w.flag(n, "skipFallback", m.SkipFallback)
 	return n
 }
 
-func configNode(c HostConfig) *yaml.Node {
-	n := mapping()
+func (w *yamlWriter) config(c HostConfig) *yaml.Node {
+	n := w.mapping()
 	if a := c.Auth; a != nil {
-		v := mapping()
-		addText(v, "username", a.Username)
-		addText(v, "password", a.Password.Reveal())
-		addText(v, "auth", a.Auth.Reveal())
-		addText(v, "identityToken", a.IdentityToken.Reveal())
-		add(n, "auth", v)
+		v := w.mapping()
+		w.text(v, "username", a.Username)
+		w.text(v, "password", a.Password.Reveal())
+		w.text(v, "auth", a.Auth.Reveal())
+		w.text(v, "identityToken", a.IdentityToken.Reveal())
+		w.add(n, "auth", v)
 	}
 	if t := c.TLS; t != nil {
-		v := mapping()
-		addText(v, "ca", encodePEM(string(t.CA)))
+		v := w.mapping()
+		w.text(v, "ca", encodePEM(string(t.CA)))
 		if id := t.ClientIdentity; id != nil {
-			i := mapping()
-			addText(i, "crt", encodePEM(string(id.Certificate)))
-			addText(i, "key", encodePEM(id.Key.Reveal()))
-			add(v, "clientIdentity", i)
+			i := w.mapping()
+			w.text(i, "crt", encodePEM(string(id.Certificate)))
+			w.text(i, "key", encodePEM(id.Key.Reveal()))
+			w.add(v, "clientIdentity", i)
 		}
-		if t.InsecureSkipVerify {
-			add(v, "insecureSkipVerify", boolNode(true))
-		}
-		add(n, "tls", v)
+		w.flag(v, "insecureSkipVerify", t.InsecureSkipVerify)
+		w.add(n, "tls", v)
 	}
 	return n
 }
@@ -98,26 +100,33 @@ func encodePEM(s string) string {
 	return base64.StdEncoding.EncodeToString([]byte(s))
 }
 
-func mapping() *yaml.Node { return &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"} }
+func (w *yamlWriter) mapping() *yaml.Node { return &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"} }
 
-func text(s string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s} }
-
-func boolNode(b bool) *yaml.Node {
+// value is a string in the style that a YAML 1.1 reader takes for a string too.
+func (w *yamlWriter) value(s string) *yaml.Node {
 	n := &yaml.Node{}
-	n.SetString("true")
-	n.Tag, n.Style = "!!bool", 0
-	if !b {
-		n.Value = "false"
+	if !utf8.ValidString(s) {
+		w.err = errors.Join(w.err, errors.New("a string of the Set is not UTF-8"))
+		return n
+	}
+	if err := n.Encode(s); err != nil {
+		w.err = errors.Join(w.err, err)
 	}
 	return n
 }
 
-func add(n *yaml.Node, key string, value *yaml.Node) {
-	n.Content = append(n.Content, text(key), value)
+func (w *yamlWriter) add(n *yaml.Node, key string, value *yaml.Node) {
+	n.Content = append(n.Content, w.value(key), value)
 }
 
-func addText(n *yaml.Node, key, value string) {
+func (w *yamlWriter) text(n *yaml.Node, key, value string) {
 	if value != "" {
-		add(n, key, text(value))
+		w.add(n, key, w.value(value))
+	}
+}
+
+func (w *yamlWriter) flag(n *yaml.Node, key string, value bool) {
+	if value {
+		w.add(n, key, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: "true"})
 	}
 }

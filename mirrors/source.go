@@ -178,19 +178,23 @@ func decode(n *yaml.Node, path string, mirrorsOnly bool) (*Source, error) {
 		return src, nil
 	}
 	// Values that do not depend on what could not be read are judged in the same go.
-	for _, f := range src.Check() {
-		if f.Severity == SeverityError && localRules[f.Rule] {
-			d.findings = append(d.findings, f)
+	var local []finding
+	for _, f := range newChecker(src.Set, nil).run() {
+		if f.Severity == SeverityError && localRules[f.Rule] && !d.unread[f.place] {
+			local = append(local, f)
 		}
 	}
+	d.findings = append(d.findings, src.locate(local)...)
 	d.findings.sort()
-	return nil, d.findings.Err()
+	return nil, tooMany(d.findings, d.more).Err()
 }
 
 // decoder walks the nodes and collects what is wrong.
 type decoder struct {
 	src      *Source
 	findings Findings
+	more     int            // how many findings were too many
+	unread   map[Place]bool // endpoints without a value
 	inAlias  int
 	aliased  int
 	bomb     bool
@@ -205,8 +209,19 @@ func position(key, value *yaml.Node) Position {
 }
 
 func (d *decoder) report(rule string, p Place, n *yaml.Node, message, fix string) {
-	d.findings = append(d.findings, Finding{Rule: rule, Severity: SeverityError, Path: d.src.path(p),
-		Line: n.Line, Column: n.Column, Message: message, Fix: fix})
+	d.add(func() Finding {
+		return Finding{Rule: rule, Severity: SeverityError, Path: d.src.path(p), Line: n.Line, Column: n.Column, Message: message, Fix: fix}
+	})
+}
+
+// add keeps a finding, unless there are too many: a file of 4 MiB has room for
+// millions, and their texts for gigabytes.
+func (d *decoder) add(f func() Finding) {
+	if len(d.findings) < maxFindings {
+		d.findings = append(d.findings, f())
+	} else {
+		d.more++
+	}
 }
 
 // resolve follows an alias and counts what is reached through aliases.
@@ -299,7 +314,7 @@ func (d *decoder) pairs(n *yaml.Node, at Place, secret bool, depth int) []pair {
 			if !secret {
 				p = child(at, key.Value)
 			}
-			d.findings = append(d.findings, repeatedKey(d.src.path(p), k, first))
+			d.add(func() Finding { return repeatedKey(d.src.path(p), k, first) })
 			continue
 		}
 		seen[key.Value] = k
@@ -476,10 +491,12 @@ func (d *decoder) mirror(n *yaml.Node, at Place) Mirror {
 			m.Endpoints[i].OverridePath = *override
 			d.src.Mark(own, Position{Line: overrideNode.Line, Column: overrideNode.Column})
 		case e.OverridePath != *override:
-			at := d.src.Position(own)
-			d.findings = append(d.findings, Finding{Rule: "override-conflict", Severity: SeverityError, Path: at.Path, Line: at.Line, Column: at.Column,
-				Message: fmt.Sprintf("overridePath is %t here, and %t for the whole mirror in line %d", e.OverridePath, *override, overrideNode.Line),
-				Fix:     "want it at the endpoints or at the mirror, not at both"})
+			d.add(func() Finding {
+				at := d.src.Position(own)
+				return Finding{Rule: "override-conflict", Severity: SeverityError, Path: at.Path, Line: at.Line, Column: at.Column,
+					Message: fmt.Sprintf("overridePath is %t here, and %t for the whole mirror in line %d", e.OverridePath, *override, overrideNode.Line),
+					Fix:     "want it at the endpoints or at the mirror, not at both"}
+			})
 		}
 	}
 	return m
@@ -523,6 +540,12 @@ func (d *decoder) endpoints(n *yaml.Node, at Place) (es []Endpoint, said []bool)
 			d.wrongScalar(v, at, "a URL, or a mapping with url")
 		}
 		leave()
+		if e.URL == "" && !isString(v) {
+			if d.unread == nil {
+				d.unread = map[Place]bool{}
+			}
+			d.unread[at] = true
+		}
 		es, said = append(es, e), append(said, own)
 	}
 	return es, said
