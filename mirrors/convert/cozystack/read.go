@@ -1,5 +1,6 @@
-// Package cozystack reads which registries a node may pull from out of the
-// values of cozystack's Kubernetes charts: the map talos.registryMirrors.
+// Package cozystack reads and writes which registries a node may pull from in
+// the values of cozystack's charts. In those of its Kubernetes charts that is the
+// map talos.registryMirrors.
 //
 //	talos:
 //	  registryMirrors:
@@ -12,6 +13,18 @@
 // entries mean what they mean to Talos. They have no place for credentials or
 // TLS settings. The chart's other values are ignored, and the report names
 // them.
+//
+// The values of the platform have another shape, keyed by the URL of an endpoint:
+//
+//	registries:
+//	  mirrors:
+//	    ghcr.io: {endpoints: [https://harbor.example.com]}
+//	  config:
+//	    https://harbor.example.com:
+//	      tls: {insecureSkipVerify: true}
+//	      auth: {username: robot, password: secret}
+//
+// Read takes either; Write makes the one or, with [ForPlatform], the other.
 package cozystack
 
 import (
@@ -22,6 +35,7 @@ import (
 
 	"github.com/mirrorpatch/mirrorpatch/mirrors"
 	"github.com/mirrorpatch/mirrorpatch/mirrors/convert"
+	"github.com/mirrorpatch/mirrorpatch/mirrors/convert/internal/tree"
 )
 
 // Read reads values, YAML or JSON. The Source has each field's line and column
@@ -30,8 +44,9 @@ import (
 //
 // The error is a [*mirrors.Error] with every mistake: what [mirrors.Decode]
 // reports, a key that is likely meant to be talos.registryMirrors and is not
-// (unknown-key), and a file that has no talos.registryMirrors (missing-key);
-// where there are no mirrors it is written {}, as the charts have it.
+// (unknown-key), and a file that has neither talos.registryMirrors nor the
+// platform's registries (missing-key); where there are no mirrors it is written
+// {}, as the charts have it.
 func Read(data []byte) (*mirrors.Source, convert.Report, error) {
 	root, err := mirrors.ReadDocument(data)
 	if root == nil {
@@ -39,6 +54,9 @@ func Read(data []byte) (*mirrors.Source, convert.Report, error) {
 	}
 	r := reader{errs: []error{err}} // repeated keys; the rest is looked at as well
 	r.root(root)
+	if r.platform.Value != nil && r.source == nil && mirrors.Join(r.errs[1:]...) == nil {
+		return readPlatform(r.platform, r.report.Ignored, err)
+	}
 	if err := mirrors.Join(r.errs...); err != nil {
 		return nil, convert.Report{}, err
 	}
@@ -48,9 +66,10 @@ func Read(data []byte) (*mirrors.Source, convert.Report, error) {
 const path = "talos.registryMirrors"
 
 type reader struct {
-	source *mirrors.Source
-	report convert.Report
-	errs   []error
+	source   *mirrors.Source
+	report   convert.Report
+	errs     []error
+	platform tree.Field // registries, which stand alone
 }
 
 func (r *reader) root(n *yaml.Node) {
@@ -65,7 +84,7 @@ func (r *reader) root(n *yaml.Node) {
 			r.wrong("unknown-key", key, at, "registryMirrors at the root of the values", "want it under talos")
 		case key == "registries":
 			misplaced = true
-			r.wrong("unknown-key", key, at, "the platform's registries are not what a chart reads", "want "+path)
+			r.platform = tree.Field{Path: key, Name: key, Key: at, Value: v}
 		case hasMirrors(v):
 			misplaced = true
 			r.wrong("unknown-key", key, at, fmt.Sprintf("registryMirrors under %q", key), "want it under talos")
@@ -73,6 +92,9 @@ func (r *reader) root(n *yaml.Node) {
 			r.report.Ignored = append(r.report.Ignored, key)
 		}
 	})
+	if talos && r.platform.Value != nil {
+		r.wrong("unknown-key", "registries", r.platform.Key, "the platform's registries beside talos, which a chart does not read", "want "+path+" alone, or registries alone")
+	}
 	if n.Kind == yaml.MappingNode && !talos && !misplaced {
 		r.wrong("missing-key", "", n, "no "+path+" in the file", "want it, {} where there are no mirrors; is the file another format, see --from?")
 	}
