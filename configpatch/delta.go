@@ -30,6 +30,7 @@ type document struct {
 	kind Kind
 	name string
 	body tree
+	gone bool
 }
 
 // compare finds what differs for the owned keys.
@@ -144,7 +145,7 @@ func (d *delta) setHost(host string, change func(*rawHost)) {
 
 func (d *delta) removeDocument(kind Kind, name string, there bool) {
 	if there {
-		d.documentDeletes = append(d.documentDeletes, document{kind: kind, name: name, body: tree{{key: "$patch", leaf: word("delete")}}})
+		d.documentDeletes = append(d.documentDeletes, document{kind: kind, name: name, gone: true})
 		d.deletes = true
 	}
 }
@@ -154,13 +155,13 @@ func (d *delta) writeDocument(kind Kind, name string, there bool, diff func() (t
 	if there {
 		if body, ok := diff(); ok {
 			if len(body) > 0 {
-				d.documentWrites = append(d.documentWrites, document{kind, name, body})
+				d.documentWrites = append(d.documentWrites, document{kind: kind, name: name, body: body})
 			}
 			return
 		}
 		d.removeDocument(kind, name, true)
 	}
-	d.documentWrites = append(d.documentWrites, document{kind, name, whole()})
+	d.documentWrites = append(d.documentWrites, document{kind: kind, name: name, body: whole()})
 }
 
 // finish compares the legacy section.
@@ -242,6 +243,9 @@ func (d *delta) render() []byte {
 	}
 	for _, doc := range slices.Concat(d.documentDeletes, d.documentWrites) {
 		dst = appendHead(dst, doc.kind, doc.name)
+		if doc.gone {
+			dst = append(dst, deleteLine...)
+		}
 		dst = doc.body.append(dst, 0)
 	}
 	return dst

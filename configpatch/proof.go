@@ -212,12 +212,22 @@ func validates(base, result config.Provider) error {
 
 func validate(cfg config.Provider) (lines []string, err error) {
 	defer recovered(&err)
+	if raw := cfg.RawV1Alpha1(); raw != nil && raw.MachineConfig == nil {
+		// Without a machine Validate stops early, and what it says about an empty
+		// one would be new when the patch brings one.
+		if cfg, err = cfg.PatchV1Alpha1(func(c *v1alpha1.Config) error {
+			c.MachineConfig = &v1alpha1.MachineConfig{}
+			return nil
+		}); err != nil {
+			return nil, err
+		}
+	}
 	_, invalid := cfg.Validate(metalMode{})
 	if invalid == nil {
 		return nil, nil
 	}
 	for line := range strings.SplitSeq(invalid.Error(), "\n") {
-		line = strings.TrimSpace(line)
+		line = strings.TrimPrefix(strings.TrimSpace(line), "* ")
 		if line != "" && !strings.HasSuffix(line, "errors occurred:") && !strings.HasSuffix(line, "error occurred:") {
 			lines = append(lines, line)
 		}

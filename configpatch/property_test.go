@@ -34,14 +34,17 @@ import (
 // The property tests make Sets and configurations at random and let machinery
 // judge. A failure names the case; -case runs it alone.
 var (
-	cases   = flag.Int("cases", 100, "number of generated configurations")
+	cases   = flag.Int("cases", 60, "number of generated configurations")
 	oneCase = flag.Int("case", -1, "run this generated configuration alone")
 )
 
 // A maker makes the parts of one case.
-type maker struct{ *rand.Rand }
+type maker struct {
+	*rand.Rand
+	minor int // the newest Talos 1.x that has to load the configurations
+}
 
-func newMaker(n int) maker { return maker{rand.New(rand.NewPCG(uint64(n), 20))} }
+func newMaker(n int) maker { return maker{rand.New(rand.NewPCG(uint64(n), 20)), 13} }
 
 func pick[E any](m maker, list ...E) E { return list[m.IntN(len(list))] }
 
@@ -241,10 +244,13 @@ func (m maker) base(t require.TestingT, legacy, documents mirrors.Set) base {
 	)
 	switch m.IntN(10) {
 	case 0: // documents only
+		if m.minor < 12 {
+			documents = mirrors.Set{}
+		}
 	case 1:
 		doc = &v1alpha1.Config{ConfigVersion: "v1alpha1"} // no machine
 	case 2, 3:
-		cfg, err := configloader.NewFromBytes(pick(m, generated()...))
+		cfg, err := configloader.NewFromBytes(pick(m, generated()[:2*(m.minor-9)]...))
 		require.NoError(t, err)
 		doc = cfg.RawV1Alpha1()
 		for _, d := range cfg.Documents() {
@@ -265,7 +271,7 @@ func (m maker) base(t require.TestingT, legacy, documents mirrors.Set) base {
 		}
 		out = slices.Insert(out, 0, talosconfig.Document(doc))
 	}
-	if doc == nil || m.chance(60) {
+	if doc == nil || m.minor >= 12 && m.chance(60) {
 		list := m.documentsOf(t, documents)
 		b.documents = len(list) > 0
 		m.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
@@ -491,22 +497,27 @@ func eachCase(t *testing.T, f func(t *testing.T, m maker)) {
 	}
 }
 
+// replaceCase makes a Set and a configuration for Replace.
+func (m maker) replaceCase(t require.TestingT, form configpatch.Form) (mirrors.Set, base) {
+	set := m.set(form == configpatch.Legacy, false, pick(m, 10, 30, 60))
+	legacy := m.set(true, true, 30)
+	documents := m.set(false, true, 30)
+	if m.chance(50) { // an older version of the same input
+		legacy, documents = m.near(over(legacy, set, has(set)), true), m.near(set, false)
+		for k, x := range legacy.Mirrors { // the legacy form has one flag
+			for i := range x.Endpoints {
+				x.Endpoints[i].OverridePath = x.Endpoints[0].OverridePath
+			}
+			legacy.Mirrors[k] = x
+		}
+	}
+	return set, m.base(t, legacy, documents)
+}
+
 func TestReplaceProperties(t *testing.T) {
 	eachCase(t, func(t *testing.T, m maker) {
 		form := pick(m, configpatch.Legacy, configpatch.Documents)
-		set := m.set(form == configpatch.Legacy, false, pick(m, 10, 30, 60))
-		legacy := m.set(true, true, 30)
-		documents := m.set(false, true, 30)
-		if m.chance(50) { // an older version of the same input
-			legacy, documents = m.near(over(legacy, set, has(set)), true), m.near(set, false)
-			for k, x := range legacy.Mirrors { // the legacy form has one flag
-				for i := range x.Endpoints {
-					x.Endpoints[i].OverridePath = x.Endpoints[0].OverridePath
-				}
-				legacy.Mirrors[k] = x
-			}
-		}
-		b := m.base(t, legacy, documents)
+		set, b := m.replaceCase(t, form)
 		opts := []configpatch.Option{configpatch.WithForm(form)}
 		section := form == configpatch.Legacy && m.chance(30)
 		switch {

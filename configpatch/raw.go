@@ -175,7 +175,7 @@ func (h rawHost) diff(after rawHost) (deletes, writes tree) {
 	}
 	section("auth", h.auth != nil, after.auth != nil, func() (gone, written tree) {
 		for _, e := range diffAuth(*h.auth, *after.auth) {
-			if e.leaf == nil {
+			if e.gone {
 				gone = append(gone, e)
 			} else {
 				written = append(written, e)

@@ -48,7 +48,7 @@ func Replace(set mirrors.Set, v Version, opts ...Option) (Replacement, error) {
 	withDocuments := !v.below(1, 12, 2)
 	patches := Patches{
 		{name: "1-ensure.yaml", data: appendEach(nil, set, o, withDocuments, "")},
-		{name: "2-delete.yaml", data: appendEach(nil, set, o, withDocuments, "$patch: delete")},
+		{name: "2-delete.yaml", data: appendEach(nil, set, o, withDocuments, deleteLine)},
 	}
 	wanted := said(set)
 	if data := render(wanted, o.form); len(data) > 0 {
@@ -117,7 +117,6 @@ func appendEach(dst []byte, set mirrors.Set, o options, documents bool, body str
 		} else {
 			dst = append(dst, "\n    registries:\n        "...)
 			dst = append(dst, body...)
-			dst = append(dst, '\n')
 		}
 	} else if !o.documentsOnly {
 		dst = append(dst, "machine:\n    registries:\n"...)
@@ -134,7 +133,6 @@ func appendEach(dst []byte, set mirrors.Set, o options, documents bool, body str
 				} else {
 					dst = append(dst, "\n                "...)
 					dst = append(dst, body...)
-					dst = append(dst, '\n')
 				}
 			}
 		}
@@ -151,7 +149,6 @@ func appendEach(dst []byte, set mirrors.Set, o options, documents bool, body str
 		dst = appendHead(dst, kind, name)
 		if body != "" {
 			dst = append(dst, body...)
-			dst = append(dst, '\n')
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(set.Mirrors)) {

@@ -11,7 +11,8 @@ type tree []entry
 type entry struct {
 	key  string
 	sub  tree
-	leaf func(dst []byte, indent int) []byte // from after the colon to the end of the line
+	leaf func(dst []byte, indent int) []byte // what follows the colon
+	gone bool                                // a deletion
 }
 
 func (t tree) append(dst []byte, indent int) []byte {
@@ -31,8 +32,15 @@ func (t tree) append(dst []byte, indent int) []byte {
 }
 
 func deletion(key string) entry {
-	return entry{key: key, sub: tree{{key: "$patch", leaf: word("delete")}}}
+	return entry{key: key, gone: true, leaf: func(dst []byte, indent int) []byte {
+		dst = append(dst, '\n')
+		dst = appendIndent(dst, indent+1)
+		return append(dst, deleteLine...)
+	}}
 }
+
+// deleteLine is how Talos is told to delete the map that it stands in.
+const deleteLine = "$patch: delete\n"
 
 func word(s string) func([]byte, int) []byte {
 	return func(dst []byte, _ int) []byte {
@@ -91,7 +99,7 @@ func endpointList(gone, added []mirrors.Endpoint) func([]byte, int) []byte {
 			dst = appendScalar(dst, e.URL)
 			dst = append(dst, '\n')
 			dst = appendIndent(dst, indent+1)
-			dst = append(dst, "  $patch: delete\n"...)
+			dst = append(dst, "  "+deleteLine...)
 		}
 		return appendEndpoints(dst, indent+1, added)
 	}

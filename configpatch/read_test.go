@@ -1,0 +1,168 @@
+package configpatch_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mirrorpatch/mirrorpatch/configpatch"
+	"github.com/mirrorpatch/mirrorpatch/mirrors"
+)
+
+// mixedConfig has entries in legacy form, in document form, and in both.
+const mixedConfig = `version: v1alpha1
+machine:
+  type: worker
+  registries:
+    mirrors:
+      docker.io:
+        endpoints: [https://old.example.com]
+        skipFallback: true
+      ghcr.io:
+        endpoints:
+          - https://harbor.example.com/v2/a
+          - https://harbor.example.com/v2/b
+        overridePath: true
+    config:
+      harbor.example.com:
+        auth: {username: old, password: made-up-one}
+        tls: {insecureSkipVerify: true}
+      says.nothing.example.com: {}
+---
+apiVersion: v1alpha1
+kind: RegistryMirrorConfig
+name: docker.io
+endpoints:
+  - url: https://new.example.com
+---
+apiVersion: v1alpha1
+kind: RegistryAuthConfig
+name: harbor.example.com
+identityToken: made-up-two
+`
+
+func TestRead(t *testing.T) {
+	got, err := configpatch.Read([]byte(mixedConfig))
+	require.NoError(t, err)
+	sameSet(t, mirrors.Set{
+		Mirrors: map[string]mirrors.Mirror{
+			"docker.io": {Endpoints: urls("https://new.example.com")},
+			"ghcr.io":   {Endpoints: []mirrors.Endpoint{{URL: "https://harbor.example.com/v2/a", OverridePath: true}, {URL: "https://harbor.example.com/v2/b", OverridePath: true}}},
+		},
+		Config: map[string]mirrors.HostConfig{
+			"harbor.example.com": {Auth: &mirrors.Auth{IdentityToken: mirrors.NewSecret("made-up-two")}, TLS: &mirrors.TLS{InsecureSkipVerify: true}},
+		},
+	}, got.Set)
+	assert.Equal(t, []configpatch.Entry{
+		{Kind: configpatch.KindMirror, Name: "docker.io", Origin: configpatch.OriginBoth, Line: 20, Hidden: 6},
+		{Kind: configpatch.KindMirror, Name: "ghcr.io", Origin: configpatch.OriginLegacy, Line: 9},
+		{Kind: configpatch.KindAuth, Name: "harbor.example.com", Origin: configpatch.OriginBoth, Line: 26, Hidden: 16},
+		{Kind: configpatch.KindTLS, Name: "harbor.example.com", Origin: configpatch.OriginLegacy, Line: 17},
+	}, got.Entries)
+
+	// Printing shows no secret.
+	text := fmt.Sprintf("%v %+v", got, got.Set)
+	assert.NotContains(t, text, "made-up")
+	redacted, err := got.Registries(false)
+	require.NoError(t, err)
+	golden(t, "read/redacted.yaml", redacted)
+	assert.NotContains(t, string(redacted), "made-up")
+	revealed, err := got.Registries(true)
+	require.NoError(t, err)
+	source, err := mirrors.Decode(revealed)
+	require.NoError(t, err)
+	sameSet(t, got.Set, source.Set)
+}
+
+func TestReadRedactsURLs(t *testing.T) {
+	got, err := configpatch.Read([]byte("machine: {registries: {mirrors: {a.example.com: {endpoints: ['https://user:made-up@m.example.com/v2', 'user:made@up@m']}}}}"))
+	require.NoError(t, err)
+	text, err := got.Registries(false)
+	require.NoError(t, err)
+	assert.NotContains(t, string(text), "made")
+	assert.Contains(t, string(text), "https://[redacted]@m.example.com/v2")
+}
+
+// What machinery panics on, or says nothing useful about.
+func TestReadBad(t *testing.T) {
+	raw := "-----BEGIN CERTIFICATE-----\n"
+	for name, tt := range map[string]struct{ in, err string }{
+		"empty":               {"", "config not found"},
+		"only a comment":      {"# nothing\n", "config not found"},
+		"binary":              {"\x00\x01\xff", "cannot load the configuration"},
+		"a list":              {"- a\n", "expected a YAML document"},
+		"another kind":        {"apiVersion: v1\nkind: Pod\nmetadata: {name: x}\n", "Pod"},
+		"empty url":           {"apiVersion: v1alpha1\nkind: RegistryMirrorConfig\nname: a.example.com\nendpoints: [{url: ''}, {}]\n", `RegistryMirrorConfig "a.example.com": endpoints[0].url: empty (want an http or https URL)` + "\n" + `RegistryMirrorConfig "a.example.com": endpoints[1].url: empty (want an http or https URL)`},
+		"null entries":        {"machine: {registries: {mirrors: {a.example.com: null}, config: {b.example.com: }}}", `machine.registries.mirrors["a.example.com"]: null, which Talos refuses (want endpoints)` + "\n" + `machine.registries.config["b.example.com"]: null, which Talos refuses (want auth or tls)`},
+		"PEM in legacy":       {"machine: {registries: {config: {a: {tls: {ca: '" + raw + "'}}}}}", "illegal base64"},
+		"unknown key":         {"machine: {registries: {mirrors: {a: {endpoint: [x]}}}}", "endpoint"},
+		"twice the same":      {"apiVersion: v1alpha1\nkind: RegistryMirrorConfig\nname: a\n---\napiVersion: v1alpha1\nkind: RegistryMirrorConfig\nname: a\n", "duplicate document"},
+		"a patch":             {"machine: {registries: {$patch: delete}}", "$patch"},
+		"list where a map is": {"machine: {registries: {mirrors: [a]}}", "cannot construct !!seq"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := configpatch.Read([]byte(tt.in))
+			require.ErrorContains(t, err, tt.err)
+			assert.Nil(t, got)
+			var e *configpatch.Error
+			assert.ErrorAs(t, err, &e)
+			_, err = configpatch.Migrate([]byte(tt.in))
+			assert.ErrorContains(t, err, tt.err)
+			_, err = configpatch.Converge([]byte(tt.in), mirrors.Set{}, version(t, "1.13"))
+			assert.ErrorContains(t, err, tt.err)
+		})
+	}
+}
+
+func TestMigrate(t *testing.T) {
+	cert, err := os.ReadFile("testdata/cert.pem")
+	require.NoError(t, err)
+	key, err := os.ReadFile("testdata/key.pem")
+	require.NoError(t, err)
+	in := strings.Replace(mixedConfig, "tls: {insecureSkipVerify: true}", fmt.Sprintf("tls: {ca: %s, clientIdentity: {crt: %[1]s, key: %s}}",
+		base64.StdEncoding.EncodeToString(cert), base64.StdEncoding.EncodeToString(key)), 1)
+	out, err := configpatch.Migrate([]byte(in))
+	require.NoError(t, err)
+	golden(t, "migrate/mixed.yaml", out)
+
+	for name, in := range map[string]string{
+		"no registries":    "version: v1alpha1 # as it is\nmachine: {}\n",
+		"documents only":   "# as it is\napiVersion: v1alpha1\nkind: RegistryMirrorConfig\nname: a.example.com\n",
+		"empty registries": "machine: {registries: {mirrors: {}}} # as it is\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, err := configpatch.Migrate([]byte(in))
+			require.NoError(t, err)
+			assert.Equal(t, in, string(out))
+		})
+	}
+}
+
+func TestMigrateRefuses(t *testing.T) {
+	for url, want := range map[string]string{
+		"m.example.com:5000":              "a registry document cannot hold this endpoint (want an absolute http or https URL)",
+		"":                                "a registry document cannot hold this endpoint (want an absolute http or https URL)",
+		"https://m.example.com:port":      "a registry document cannot hold this endpoint (want an absolute http or https URL)",
+		"oci://m.example.com":             "a registry document cannot hold this endpoint (want an absolute http or https URL)",
+		"HTTPS://m.example.com":           `a registry document spells "HTTPS://m.example.com" in another way (want "https://m.example.com")`,
+		"https://m.example.com/a|b":       `a registry document spells "https://m.example.com/a|b" in another way (want "https://m.example.com/a%7Cb")`,
+		"https://u:made-up@m.example.com": "the URL holds credentials, which no puller uses (want the URL without it)",
+	} {
+		in := fmt.Sprintf("machine: {registries: {mirrors: {ghcr.io: {endpoints: [%q]}}}}", url)
+		out, err := configpatch.Migrate([]byte(in))
+		require.Error(t, err, url)
+		assert.Nil(t, out)
+		assert.NotContains(t, err.Error(), "made-up")
+		if !strings.Contains(url, "made-up") {
+			assert.EqualError(t, err, `machine.registries.mirrors["ghcr.io"].endpoints[0]: `+want)
+		}
+	}
+	// What others wrote, and Talos refuses, is reported rather than half moved.
+	_, err := configpatch.Migrate([]byte("machine: {registries: {config: {m.example.com: {tls: {ca: bm8gUEVN}}}}}"))
+	require.ErrorContains(t, err, "Talos would refuse the result: RegistryTLSConfig/m.example.com: ca must be a valid PEM-encoded certificate")
+}

@@ -1,0 +1,111 @@
+package configpatch
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/mirrorpatch/mirrorpatch/mirrors"
+)
+
+// Registries returns the effective configuration as YAML in the shape that
+// [mirrors.Decode] reads, with a comment at each entry that says where it is
+// from. Passwords, tokens, keys and the userinfo of URLs are "[redacted]" unless
+// reveal is set; what is redacted does not read back. The error is an [*Error]:
+// a value of machine.registries that is not UTF-8, which YAML cannot hold.
+func (e *Effective) Registries(reveal bool) ([]byte, error) {
+	set := e.Set
+	if !reveal {
+		set = redact(set)
+	}
+	value, err := set.MarshalYAML()
+	if err != nil {
+		return nil, &Error{Reason: "cannot write the configuration", Err: err}
+	}
+	root := value.(*yaml.Node)
+	for _, entry := range e.Entries {
+		section, field := "config", entry.Kind.String()
+		if entry.Kind == KindMirror {
+			section, field = "mirrors", ""
+		}
+		each(child(root, section), func(key, value *yaml.Node) {
+			if key.Value != entry.Name {
+				return
+			}
+			if field == "" {
+				key.HeadComment = entry.origin()
+			}
+			each(value, func(key, _ *yaml.Node) {
+				if key.Value == field {
+					key.HeadComment = entry.origin()
+				}
+			})
+		})
+	}
+	var out bytes.Buffer
+	encoder := yaml.NewEncoder(&out)
+	if err := encoder.Encode(root); err != nil {
+		return nil, &Error{Reason: "cannot write the configuration", Err: err}
+	}
+	return out.Bytes(), nil
+}
+
+// origin is where an entry is from, as a sentence has it.
+func (e Entry) origin() string {
+	at := func(line int) string {
+		if line == 0 {
+			return ""
+		}
+		return fmt.Sprintf(", line %d", line)
+	}
+	switch e.Origin {
+	case OriginLegacy:
+		return "machine.registries" + at(e.Line)
+	case OriginDocument:
+		return e.Kind.document() + at(e.Line)
+	default:
+		return fmt.Sprintf("%s%s; it hides machine.registries%s", e.Kind.document(), at(e.Line), at(e.Hidden))
+	}
+}
+
+// redact returns a copy in which the secrets say that they are one.
+func redact(set mirrors.Set) mirrors.Set {
+	set = set.DeepCopy()
+	for _, m := range set.Mirrors {
+		for i := range m.Endpoints {
+			m.Endpoints[i].URL = redactURL(m.Endpoints[i].URL)
+		}
+	}
+	hide := func(s *mirrors.Secret) {
+		if !s.IsZero() {
+			*s = mirrors.NewSecret(s.String())
+		}
+	}
+	for _, c := range set.Config {
+		if c.Auth != nil {
+			hide(&c.Auth.Password)
+			hide(&c.Auth.Auth)
+			hide(&c.Auth.IdentityToken)
+		}
+		if c.TLS != nil && c.TLS.ClientIdentity != nil {
+			hide(&c.TLS.ClientIdentity.Key)
+		}
+	}
+	return set
+}
+
+// redactURL hides what stands before the last @, which also holds for a URL that
+// does not parse.
+func redactURL(s string) string {
+	at := strings.LastIndexByte(s, '@')
+	if at < 0 {
+		return s
+	}
+	scheme := ""
+	if i := strings.Index(s, "://"); i >= 0 && i < at {
+		scheme = s[:i+len("://")]
+	}
+	return scheme + "[redacted]" + s[at:]
+}
