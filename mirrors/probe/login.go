@@ -84,7 +84,6 @@ func (q *question) bearer(ctx context.Context, at string, c challenge, user, sec
 	if err != nil || realm.Scheme != "http" && realm.Scheme != "https" || realm.Host == "" {
 		return grant{}, &loginFailure{login: LoginUnknown, problem: "its Bearer challenge names no token service"}
 	}
-	realm.User, realm.Fragment = nil, ""
 	service := origin(realm)
 	failed := func(login Login, format string, args ...any) (grant, *loginFailure) {
 		return grant{}, &loginFailure{login: login, problem: fmt.Sprintf("its token service %q ", service) + fmt.Sprintf(format, args...)}

@@ -118,6 +118,7 @@ func TestAnswers(t *testing.T) {
 		{name: "HTML", handler: status(200, "<!doctype html><p>hello", "Content-Type: text/html; charset=utf-8"),
 			want: want{answer: probe.No, reason: "HTML", err: "HTML"}},
 		{name: "HTML that says it is text", handler: status(200, "\n <html>", "Content-Type: text/plain"), want: want{answer: probe.No, err: "HTML"}},
+		{name: "HTML without a tag", handler: status(200, "hello", "Content-Type: text/html"), want: want{answer: probe.No, err: "HTML"}},
 		{name: "other text", handler: status(200, "ok"), want: want{answer: probe.Unknown, err: "no registry sends"}},
 		{name: "other JSON", handler: status(200, `{"status":"ok"}`, "Content-Type: application/json"), want: want{answer: probe.Unknown, err: "no registry sends"}},
 		{name: "header of version 1", handler: status(200, "ok", "Docker-Distribution-Api-Version: registry/1.0"), want: want{answer: probe.Unknown, err: "no registry sends"}},
@@ -241,6 +242,13 @@ func TestBearer(t *testing.T) {
 		{name: "password by GET, since there is no POST", service: func(w http.ResponseWriter, r *http.Request) {
 			if u, p, _ := r.BasicAuth(); r.Method != "GET" || u != user || p != password {
 				w.WriteHeader(405)
+				return
+			}
+			io.WriteString(w, `{"token":"`+token+`"}`)
+		}, config: basicAuth(), want: want{answer: probe.Yes, login: probe.LoginAccepted}},
+		{name: "password by GET, since POST is not found", service: func(w http.ResponseWriter, r *http.Request) {
+			if u, p, _ := r.BasicAuth(); r.Method != "GET" || u != user || p != password {
+				w.WriteHeader(404)
 				return
 			}
 			io.WriteString(w, `{"token":"`+token+`"}`)
@@ -501,7 +509,13 @@ func TestRedirects(t *testing.T) {
 			w.WriteHeader(code)
 		}
 	}
-	final, finalHost := serve(t, registry)
+	final, finalHost := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "" {
+			w.WriteHeader(418)
+			return
+		}
+		registry(w, r)
+	})
 	for _, code := range []int{301, 302, 303, 307, 308} {
 		url, _ := serve(t, to(code, strings.Replace(final, "//", "//x:made-up-password@", 1)+"/v2/?made-up=1#made-up"))
 		want{answer: probe.Yes, reason: `after a redirect to "http://` + finalHost}.check(t, newProber(t, nil).Ask(t.Context(), endpoint(url)))

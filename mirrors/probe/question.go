@@ -157,7 +157,7 @@ func (q *question) ask(ctx context.Context, url string) verdict {
 }
 
 // get follows redirects by itself: net/http's client would decide by its own
-// rule where Authorization goes.
+// rule where Authorization goes, and would log in with the userinfo of a redirect.
 func (q *question) get(ctx context.Context, text string) (*http.Response, error) {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -188,7 +188,6 @@ func (q *question) get(ctx context.Context, text string) (*http.Response, error)
 		if n == maxRedirects {
 			return nil, errRedirects
 		}
-		next.User, next.Fragment = nil, ""
 		u = next
 	}
 }
