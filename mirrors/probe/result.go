@@ -87,7 +87,8 @@ type Result struct {
 	Reason string `json:"reason"`
 
 	// Took is the time from the question to the answer, without the time it
-	// waited for its turn. For a kept answer it is the time that it took once.
+	// waited for its turn; nanoseconds in JSON. For a kept answer it is the time
+	// that it took once.
 	Took time.Duration `json:"took"`
 
 	// Cached is true when the answer was kept from an earlier question.
