@@ -33,7 +33,8 @@ var (
 	Address = Form{want: "an IPv4 or IPv6 address", check: addressCheck}
 
 	// DNSName is a name of lower-case labels: what Kubernetes takes for a DNS
-	// subdomain (RFC 1123): at most 253 characters, labels of at most 63.
+	// subdomain (RFC 1123), at most 253 characters, with labels of at most 63
+	// as DNS has them.
 	DNSName = Form{want: "a DNS name in lower case", check: dnsCheck}
 
 	// Port is a port number from 1 to 65535, without leading zeros.
@@ -175,8 +176,10 @@ var dnsCheck = ifNot("''|*"+bracket(lower+digits+"-.", true)+"*|.*|*.|-*|*-|*..*
 
 var portCheck = ifNot("''|*"+bracket(digits, true)+"*|0*|??????*|6553"+bracket("6789", false)+"|655"+bracket("456789", false)+"?|65"+bracket("6789", false)+"??|6"+bracket("6789", false)+"???|"+bracket("789", false)+"????") + "\n"
 
+// zsh 5.9 takes a pattern that begins with a bare = for the name of a program.
+// zsh 5.9 takes a pattern that begins with a bare = for the name of a program.
 func base64Check(two string) string {
-	return ifNot("''|*"+bracket(lower+upper+digits+two+"=", true)+"*|=*|*=[!=]*|*===*") + "\n" +
+	return ifNot("''|*"+bracket(lower+upper+digits+two+"=", true)+"*|\\=*|*=[!=]*|*===*") + "\n" +
 		"if [ $((${#@NAME@} % 4)) -ne 0 ]; then @REFUSE@; fi\n"
 }
 
