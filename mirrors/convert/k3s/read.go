@@ -164,17 +164,17 @@ func (r *reader) mirror(f tree.Field) {
 			r.Fail("endpoint-syntax", t.Path, t.At, tree.Quote(t.Value)+": "+reason+"; k3s ignores the endpoint", "want a URL, or host[:port]")
 			continue
 		}
-		if seen[e.same] {
-			r.Note(convert.Loss, t.Path, t.At, "the endpoint is there before; k3s skips it as well", "drop it")
-			continue
-		}
-		seen[e.same] = true
 		if prefix != "" {
 			e.Endpoint = mirrors.Endpoint{URL: tree.Origin(e.Endpoint) + tree.APIPath(e.Endpoint) + "/" + prefix, OverridePath: true}
 			if strings.HasSuffix(e.URL, "/v2") {
 				e.OverridePath = false
 			}
 		}
+		if seen[e.same] || r.HasEndpoint(f.Name, e.URL) {
+			r.Note(convert.Loss, t.Path, t.At, "the endpoint is there before", "drop it")
+			continue
+		}
+		seen[e.same] = true
 		r.Endpoint(f.Name, e.Endpoint, at)
 	}
 	r.fallback(f, configured)
@@ -194,7 +194,7 @@ func (r *reader) fallback(f tree.Field, configured bool) {
 	if c, ok := r.configured[tree.UpstreamHost(f.Name)]; ok {
 		own = c
 	}
-	if own.tls != nil {
+	if own.tls != nil && (!r.noDefault || configured) {
 		if e, reason := normalize(f.Name); reason == "" && !r.HasEndpoint(f.Name, e.URL) {
 			r.Endpoint(f.Name, e.Endpoint, own.at[1])
 		}

@@ -1,0 +1,129 @@
+package goldentest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/mirrorpatch/mirrorpatch/mirrors"
+	"github.com/mirrorpatch/mirrorpatch/mirrors/convert"
+)
+
+// Choices makes decisions out of fuzzed bytes, so that a fuzz test generates
+// inputs that have a structure.
+type Choices []byte
+
+// Int returns a number below n; 0 when there are no more bytes.
+func (c *Choices) Int(n int) int {
+	if len(*c) == 0 {
+		return 0
+	}
+	b := (*c)[0]
+	*c = (*c)[1:]
+	return int(b) % n
+}
+
+// Bool returns true once in n times.
+func (c *Choices) Bool(n int) bool { return c.Int(n) == n-1 }
+
+// Pick returns one of the strings.
+func (c *Choices) Pick(from ...string) string { return from[c.Int(len(from))] }
+
+// Invariants checks what holds for the result of every reader, whatever the input.
+func Invariants(t *testing.T, data []byte, src *mirrors.Source, report convert.Report, err error) {
+	t.Helper()
+	lines := 1 + bytes.Count(data, []byte("\n"))
+	inside := func(line, column int) {
+		if line < 0 || column < 0 || line > lines+1 || column > len(data)+1 {
+			t.Errorf("line %d, column %d in an input of %d lines", line, column, lines)
+		}
+	}
+	if (src == nil) != (err != nil) {
+		t.Fatalf("want a result or an error: %v, %v", src, err)
+	}
+	if err != nil {
+		var all *mirrors.Error
+		if !errors.As(err, &all) || len(all.Findings) == 0 {
+			t.Fatalf("an error without findings: %T %v", err, err)
+		}
+		for _, f := range all.Findings {
+			inside(f.Line, f.Column)
+			if f.Rule == "" || f.Message == "" || f.Severity != mirrors.SeverityError {
+				t.Errorf("an incomplete finding: %+v", f)
+			}
+		}
+		return
+	}
+	for _, e := range report.Entries {
+		inside(e.Line, e.Column)
+		if e.Kind == 0 || e.Reason == "" || e.Fix == "" {
+			t.Errorf("an incomplete entry: %+v", e)
+		}
+	}
+	for _, f := range src.Check() {
+		inside(f.Line, f.Column)
+	}
+}
+
+// Listed reports whether an entry of the reports names a key: a registry or a host.
+func Listed(key string, reports ...convert.Report) bool {
+	for _, r := range reports {
+		for _, e := range r.Entries {
+			if strings.Contains(e.Path, fmt.Sprintf("[%q]", key)) || strings.Contains(e.Reason+e.Fix, key) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Limits checks that a reader refuses 50 MB made of a repeated piece, with a
+// clear error and little memory.
+func Limits(t *testing.T, before, piece, after string, read func(data []byte) error) {
+	t.Helper()
+	const size = 50 << 20
+	data := append([]byte(before), bytes.Repeat([]byte(piece), size/len(piece))...)
+	data = append(data, after...)
+	allocated := allocations(func() {
+		err := read(data)
+		var all *mirrors.Error
+		if !errors.As(err, &all) || all.Findings[0].Rule != "input-size" {
+			t.Errorf("50 MB: want an error of the rule input-size, got %v", err)
+		}
+	})
+	if most := uint64(20 * len(data)); allocated > most {
+		t.Errorf("50 MB take %d bytes, more than %d", allocated, most)
+	}
+	t.Logf("50 MB: %d bytes allocated", allocated)
+}
+
+// Bomb checks that a reader makes little of nested aliases that stand for 10^9 values.
+func Bomb(t *testing.T, before, after string, read func(data []byte) error) {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("x0: &x0 {a: b, c: d, e: f, g: h, i: j, k: l, m: n, o: p, q: r, s: t}\n")
+	for i := 1; i < 10; i++ {
+		fmt.Fprintf(&b, "x%d: &x%d [%s]\n", i, i, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*x%d, ", i-1), 10), ", "))
+	}
+	data := []byte(b.String() + before + "*x9" + after)
+	allocated := allocations(func() {
+		if err := read(data); err == nil {
+			t.Error("an alias of a list where a mapping belongs was read")
+		}
+	})
+	if allocated > 64<<20 {
+		t.Errorf("%d bytes of aliases take %d bytes", len(data), allocated)
+	}
+}
+
+func allocations(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
