@@ -47,7 +47,7 @@ func (t *tool) check(in *input, v version, imageCache bool, output string) error
 	}
 
 	var findings mirrors.Findings
-	source, err := in.read(t)
+	source, err := in.readTold(t)
 	var wrong *findingsError
 	switch {
 	case errors.As(err, &wrong):
@@ -69,7 +69,7 @@ func (t *tool) check(in *input, v version, imageCache bool, output string) error
 			return err
 		}
 	} else {
-		printFindings(&t.result, in.file, findings)
+		printFindings(&t.result, in.file, in.from.value, findings)
 	}
 	if findings.Err() != nil {
 		return errFound

@@ -22,7 +22,8 @@ func (c *choice) Type() string   { return "word" }
 
 func (c *choice) Set(s string) error {
 	if !slices.Contains(c.allowed, s) {
-		return fmt.Errorf("want %s", strings.Join(c.allowed, " or "))
+		last := len(c.allowed) - 1
+		return fmt.Errorf("want %s or %s", strings.Join(c.allowed[:last], ", "), c.allowed[last])
 	}
 	c.value = s
 	return nil
@@ -46,6 +47,26 @@ func (o *once) Set(s string) error {
 		return errors.New("empty")
 	}
 	*o.value, o.given = s, true
+	return nil
+}
+
+// names is a flag that takes names, with commas between them or repeated.
+type names struct {
+	list  []string
+	given bool
+}
+
+func (n *names) String() string { return "" }
+func (n *names) Type() string   { return "NAMES" }
+
+func (n *names) Set(s string) error {
+	for name := range strings.SplitSeq(s, ",") {
+		if name == "" {
+			return errors.New("an empty name")
+		}
+		n.list = append(n.list, name)
+	}
+	n.given = true
 	return nil
 }
 

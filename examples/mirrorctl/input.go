@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -13,68 +14,126 @@ import (
 	"github.com/mirrorpatch/mirrorpatch/configpatch"
 	"github.com/mirrorpatch/mirrorpatch/mirrors"
 	"github.com/mirrorpatch/mirrorpatch/mirrors/convert"
-	"github.com/mirrorpatch/mirrorpatch/mirrors/convert/cozystack"
 )
 
 // input is the file that says which registries a node may pull from.
 type input struct {
 	file string
 	from choice
+	how  reading
 }
 
 // register adds the flags that name the file and its format.
 func (in *input) register(cmd *cobra.Command) {
-	in.from = choice{value: "registries", allowed: []string{"registries", "cozystack"}}
 	cmd.Flags().VarP(&once{value: &in.file, what: "FILE"}, "file", "f", "what to read; - is standard input (required)")
-	cmd.Flags().Var(&in.from, "from", "what the file is: "+strings.Join(in.from.allowed, ", ")+"\n"+
-		"(registries: mirrors and config, as machine.registries has them;\ncozystack: chart values with talos.registryMirrors)")
 	must(cmd.MarkFlagRequired("file"))
-	must(cmd.MarkFlagFilename("file", "yaml", "yml", "json"))
-	complete(cmd, "from", in.from.allowed)
+	must(cmd.MarkFlagFilename("file", "yaml", "yml", "json", "toml", "conf"))
+	in.registerFormat(cmd)
 }
 
-// read returns what the file says. Its mistakes are a *findingsError.
-func (in *input) read(t *tool) (*mirrors.Source, error) {
-	data, err := t.readFile(in.file, mirrors.MaxSize)
-	if err != nil {
-		return nil, err
+func (in *input) registerFormat(cmd *cobra.Command) {
+	in.from = choice{value: "registries", allowed: formats}
+	cmd.Flags().Var(&in.from, "from", "what it is: "+strings.Join(formats, ", "))
+	cmd.Flags().StringVar(&in.how.root, "root", "", "k3s, hosts: the root folder of the node, or a copy of it, for certificates that are named by path")
+	cmd.Flags().BoolVar(&in.how.disableDefault, "disable-default-registry-endpoint", false, "k3s: the nodes are started with this flag")
+	must(cmd.MarkFlagDirname("root"))
+	complete(cmd, "from", formats)
+}
+
+// check finds what is wrong with the call.
+func (in *input) check() error {
+	format := in.from.value
+	switch {
+	case in.how.root != "" && format != "k3s" && format != "hosts":
+		return wrongCall("--root is for --from k3s and --from hosts, not for %s", format)
+	case in.how.disableDefault && format != "k3s":
+		return wrongCall("--disable-default-registry-endpoint is for --from k3s, not for %s", format)
+	case in.file == "-" && format == "hosts":
+		return wrongCall("--from hosts reads a directory, not standard input")
 	}
-	var source *mirrors.Source
-	switch in.from.value {
-	case "cozystack":
-		var report convert.Report
-		source, report, err = cozystack.Read(data)
-		if err == nil && !report.Lossless() {
-			err = errors.New(report.String())
-		}
-	default:
-		source, err = mirrors.Decode(data)
+	return nil
+}
+
+// read returns what the file says, and what of it a Set cannot say. Its
+// mistakes are a *findingsError.
+func (in *input) read(t *tool) (*mirrors.Source, convert.Report, error) {
+	if err := in.check(); err != nil {
+		return nil, convert.Report{}, err
 	}
+	source, report, err := t.readFormat(in.from.value, in.file, in.how)
 	var wrong *mirrors.Error
 	if errors.As(err, &wrong) {
-		return nil, &findingsError{in.file, wrong.Findings}
+		return nil, report, &findingsError{in.file, in.from.value, wrong.Findings}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", in.file, err)
+		return nil, report, inFile(in.file, err)
 	}
-	return source, nil
+	return source, report, nil
+}
+
+// readTold is read for commands that tell about the Set: what the Set cannot
+// say goes to standard error.
+func (in *input) readTold(t *tool) (*mirrors.Source, error) {
+	source, report, err := in.read(t)
+	printReport(t.stderr, in.file, report)
+	return source, err
 }
 
 // readChecked is read for the commands that make something of the Set: errors
-// end it, warnings go to standard error.
+// and losses end it, warnings go to standard error.
 func (in *input) readChecked(t *tool, opts ...mirrors.CheckOption) (*mirrors.Source, error) {
-	source, err := in.read(t)
+	source, report, err := in.read(t)
 	if err != nil {
 		return nil, err
 	}
 	findings := source.Check(opts...)
 	if findings.Err() != nil {
-		return nil, &findingsError{in.file, findings}
+		return nil, &findingsError{in.file, in.from.value, findings}
 	}
-	printFindings(t.stderr, in.file, slices.DeleteFunc(findings, func(f mirrors.Finding) bool {
+	if !report.Lossless() {
+		printReport(t.stderr, in.file, report)
+		return nil, fmt.Errorf("%s: not all of it can be carried over (want it changed, or 'mirrorctl convert --from %s --to registries --allow-loss' first)",
+			in.file, in.from.value)
+	}
+	printFindings(t.stderr, in.file, in.from.value, slices.DeleteFunc(findings, func(f mirrors.Finding) bool {
 		return f.Severity != mirrors.SeverityWarning
 	}))
 	return source, nil
+}
+
+// printReport writes a line for each entry: FILE:LINE:COL: loss: path: reason (fix).
+func printReport(w io.Writer, file string, report convert.Report) {
+	for _, e := range report.Entries {
+		within := file
+		if e.File != "" {
+			within += ": " + e.File
+		}
+		fmt.Fprintf(w, "%s:%d:%d: %s: ", within, e.Line, e.Column, e.Kind)
+		if e.Path != "" {
+			fmt.Fprintf(w, "%s: ", e.Path)
+		}
+		fmt.Fprint(w, e.Reason)
+		if e.Fix != "" {
+			fmt.Fprintf(w, " (%s)", e.Fix)
+		}
+		fmt.Fprintln(w)
+	}
+}
+
+// inFile puts the file's name before each of the errors, unless it is there.
+func inFile(file string, err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) && path.Path == file {
+		return err
+	}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var all []error
+		for _, e := range joined.Unwrap() {
+			all = append(all, inFile(file, e))
+		}
+		return errors.Join(all...)
+	}
+	return fmt.Errorf("%s: %w", file, err)
 }
 
 // readFile reads a file, or standard input for "-". It reads at most one byte
@@ -93,6 +152,15 @@ func (t *tool) readFile(name string, limit int64) ([]byte, error) {
 	}
 	defer f.Close()
 	return io.ReadAll(io.LimitReader(f, limit+1))
+}
+
+// readConfig reads a machine configuration.
+func (t *tool) readConfig(name string) ([]byte, error) {
+	data, err := t.readFile(name, mirrors.MaxSize)
+	if err == nil && len(data) > mirrors.MaxSize {
+		err = fmt.Errorf("%s: %w", name, tooLarge())
+	}
+	return data, err
 }
 
 // setting is how a Set is to be written for Talos.

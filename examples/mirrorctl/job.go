@@ -153,7 +153,7 @@ func (tf *templateFlags) judgeSkeleton(skeleton string) error {
 	}
 	effective, err := configpatch.Read([]byte(skeleton))
 	if err != nil {
-		return fmt.Errorf("%s: with a sample value for each input: %w", tf.data, err)
+		return inFile(tf.data, err)
 	}
 	var own []string
 	for _, e := range effective.Entries {

@@ -11,7 +11,7 @@
 // Standard output is the result and nothing else; it is empty when the exit
 // code is not 0, except that check prints what it found. Everything for a
 // person goes to standard error. Exit codes: 0 done; 1 the input is wrong; 2
-// the call is wrong.
+// the call is wrong; 3 convert would lose something.
 package main
 
 import (
@@ -31,6 +31,7 @@ const (
 	exitDone  = 0
 	exitInput = 1 // the input is wrong
 	exitCall  = 2 // the call is wrong
+	exitLoss  = 3 // convert would lose something
 )
 
 func main() {
@@ -38,15 +39,35 @@ func main() {
 }
 
 // run is main without the process: it returns the exit code.
-//
-// The result is kept until the command is done, so that a command that fails
-// half way prints nothing.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	t := &tool{stdin: stdin, stderr: stderr}
+	t := &tool{stdin: stdin, stdout: stdout, stderr: stderr}
+	t.colour = isTerminal(stdout) && os.Getenv("NO_COLOR") == ""
+	t.person = isTerminal(stderr)
+	t.personColour = t.person && os.Getenv("NO_COLOR") == ""
+	return t.run(args)
+}
+
+// tool is what the commands share: where they read, where the result goes, and
+// where they talk to a person.
+type tool struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+
+	// The result is kept until the command is done, so that a command that
+	// fails half way prints nothing.
+	result bytes.Buffer
+
+	colour       bool // the result goes to a terminal that wants colours
+	person       bool // a person reads standard error
+	personColour bool // in colours
+	running      bool // the call was right: what fails from here on is the input
+}
+
+func (t *tool) run(args []string) int {
 	root := t.command()
 	root.SetArgs(args)
 	root.SetOut(&t.result)
-	root.SetErr(stderr)
+	root.SetErr(t.stderr)
 
 	err := root.Execute()
 	code := exitDone
@@ -54,6 +75,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	case err == nil:
 	case errors.Is(err, errFound): // the findings are the result
 		code = exitInput
+	case t.running && errors.Is(err, errLoss):
+		t.report(err)
+		return exitLoss
 	case t.running && !errors.As(err, new(*callError)):
 		t.report(err)
 		return exitInput
@@ -61,21 +85,11 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		t.report(err)
 		return exitCall
 	}
-	if _, err := stdout.Write(t.result.Bytes()); err != nil {
+	if _, err := t.stdout.Write(t.result.Bytes()); err != nil {
 		t.report(fmt.Errorf("standard output: %w", err))
 		return exitInput
 	}
 	return code
-}
-
-// tool is what the commands share: where they read, where the result goes, and
-// where they talk to a person.
-type tool struct {
-	stdin  io.Reader
-	result bytes.Buffer
-	stderr io.Writer
-
-	running bool // the call was right: what fails from here on is the input
 }
 
 // callError is an error of the call that only the command itself can see.
@@ -92,6 +106,9 @@ func wrongCall(format string, args ...any) error {
 // is nothing to add.
 var errFound = errors.New("errors were found")
 
+// errLoss ends convert when it would lose something.
+var errLoss = errors.New("not all of it can be carried over (want --allow-loss to go on without)")
+
 // command returns the root command.
 func (t *tool) command() *cobra.Command {
 	root := &cobra.Command{
@@ -101,7 +118,7 @@ func (t *tool) command() *cobra.Command {
 is wrong with it, and makes patches, scripts and Jobs of it.
 
 The result goes to standard output and nothing else does. Exit codes: 0 done;
-1 the input is wrong; 2 the call is wrong.`,
+1 the input is wrong; 2 the call is wrong; 3 convert would lose something.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -122,7 +139,11 @@ The result goes to standard output and nothing else does. Exit codes: 0 done;
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return wrongCall("%w; see '%s --help'", err, cmd.CommandPath())
 	})
-	root.AddCommand(t.checkCommand(), t.patchCommand(), t.scriptCommand(), t.jobCommand(), t.escapeCommand())
+	root.AddCommand(
+		t.checkCommand(), t.explainCommand(), t.rulesCommand(),
+		t.patchCommand(), t.planCommand(), t.applyCommand(), t.readCommand(), t.migrateCommand(), t.convertCommand(),
+		t.scriptCommand(), t.jobCommand(), t.escapeCommand(), t.helmHelperCommand(),
+	)
 	return root
 }
 
@@ -138,7 +159,7 @@ func (t *tool) do(work func() error) func(*cobra.Command, []string) error {
 func (t *tool) report(err error) {
 	var listed *findingsError
 	if errors.As(err, &listed) {
-		printFindings(t.stderr, listed.file, listed.findings)
+		printFindings(t.stderr, listed.file, listed.format, listed.findings)
 		return
 	}
 	for _, line := range strings.Split(err.Error(), "\n") {
@@ -148,8 +169,8 @@ func (t *tool) report(err error) {
 
 // findingsError is an input with mistakes that have places in a file.
 type findingsError struct {
-	file     string
-	findings mirrors.Findings
+	file, format string
+	findings     mirrors.Findings
 }
 
 func (e *findingsError) Error() string {
@@ -157,8 +178,9 @@ func (e *findingsError) Error() string {
 }
 
 // printFindings writes a line for each: FILE:LINE:COL: severity: path: message (fix) [rule].
-func printFindings(w io.Writer, file string, findings mirrors.Findings) {
+func printFindings(w io.Writer, file, format string, findings mirrors.Findings) {
 	for _, f := range findings {
+		file, f := located(file, format, f)
 		fmt.Fprintf(w, "%s:%d:%d: %s: %s [%s]\n", file, f.Line, f.Column, f.Severity, f, f.Rule)
 	}
 }

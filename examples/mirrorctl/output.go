@@ -29,7 +29,7 @@ func writeFiles(dir string, files []outFile, force bool) error {
 	var todo []outFile
 	var taken []string
 	for _, f := range files {
-		path := filepath.Join(dir, f.name)
+		path := filepath.Join(dir, filepath.FromSlash(f.name))
 		switch old, err := os.ReadFile(path); {
 		case err == nil && bytes.Equal(old, f.data):
 			continue
@@ -51,7 +51,11 @@ func writeFiles(dir string, files []outFile, force bool) error {
 		}
 	}()
 	for _, f := range todo {
-		tmp, err := os.CreateTemp(dir, ".mirrorctl-*")
+		folder := filepath.Dir(filepath.Join(dir, filepath.FromSlash(f.name)))
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			return err
+		}
+		tmp, err := os.CreateTemp(folder, ".mirrorctl-*")
 		if err != nil {
 			return err
 		}
@@ -65,7 +69,7 @@ func writeFiles(dir string, files []outFile, force bool) error {
 		}
 	}
 	for i, f := range todo {
-		if err := os.Rename(temps[i], filepath.Join(dir, f.name)); err != nil {
+		if err := os.Rename(temps[i], filepath.Join(dir, filepath.FromSlash(f.name))); err != nil {
 			return err
 		}
 	}

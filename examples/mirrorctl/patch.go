@@ -6,46 +6,88 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mirrorpatch/mirrorpatch/configpatch"
+	"github.com/mirrorpatch/mirrorpatch/mirrors"
 )
 
 func (t *tool) patchCommand() *cobra.Command {
 	var in input
 	var s setting
 	var dir string
-	var force bool
-	mode := choice{value: "merge", allowed: []string{"merge"}}
+	var force, imageCache, section, documentsOnly bool
+	mode := choice{value: "merge", allowed: []string{"merge", "replace"}}
+	options := func() []configpatch.Option {
+		opts := s.options()
+		for _, o := range []struct {
+			on     bool
+			option configpatch.Option
+		}{{imageCache, configpatch.WithImageCache()}, {section, configpatch.WithSection()}, {documentsOnly, configpatch.DocumentsOnly()}} {
+			if o.on {
+				opts = append(opts, o.option)
+			}
+		}
+		return opts
+	}
 	cmd := &cobra.Command{
 		Use:   "patch -f FILE --talos-version V",
 		Short: "Make a patch for a machine configuration",
-		Long: `Patch prints a strategic-merge patch for a Talos machine configuration that has
-none of these registries yet. It has been applied and read back with Talos's
-own code before it is printed.
+		Long: `Patch prints strategic-merge patches for a Talos machine configuration. They
+have been applied and read back with Talos's own code before they are printed.
 
-With --out DIR it is written to a file there, under a name such as merge.yaml,
-readable by its owner only, and nothing is printed. A file of that name with
-other content is left alone and is an error, unless --force is given.`,
+  merge    one patch, for a configuration that has none of these registries
+           yet: applied twice, it doubles their lists, and containerd then
+           ignores every mirror
+  replace  three patches for any configuration, to be given in order to one
+           call: applied once or twice or over an older version, they give the
+           same configuration. It needs --out and a client of Talos 1.8
+
+With --out DIR the patches are written to files there, mirrors.yaml or
+1-ensure.yaml, 2-delete.yaml and 3-set.yaml, readable by their owner only, and
+nothing is printed. A file of that name with other content is left alone and is
+an error, unless --force is given.`,
 		Example: `  mirrorctl patch -f registries.yaml --talos-version v1.13
   mirrorctl patch -f registries.yaml --talos-version v1.11 --out patches
-  talosctl gen config dev https://192.0.2.10:6443 --config-patch @patches/merge.yaml`,
+  mirrorctl patch -f registries.yaml --talos-version v1.13 --mode replace --out patches
+  talosctl patch machineconfig -p @patches/1-ensure.yaml -p @patches/2-delete.yaml -p @patches/3-set.yaml`,
 		Args: cobra.NoArgs,
 		RunE: t.do(func() error {
 			if force && dir == "" {
 				return wrongCall("--force is about files that --out writes, and --out is not given")
 			}
-			source, err := in.readChecked(t, s.checks()...)
+			if mode.value == "replace" && dir == "" {
+				return wrongCall("--mode replace makes three files (want --out DIR)")
+			}
+			if mode.value != "replace" && (section || documentsOnly) {
+				return wrongCall("--section and --documents-only are for --mode replace")
+			}
+			checks := s.checks()
+			if imageCache {
+				checks = append(checks, mirrors.WithImageCache())
+			}
+			source, err := in.readChecked(t, checks...)
 			if err != nil {
 				return err
 			}
-			patch, err := configpatch.Merge(source.Set, s.version.version, s.options()...)
-			if err != nil {
-				return err
+			if mode.value == "replace" {
+				replacement, err := configpatch.Replace(source.Set, s.version.version, options()...)
+				if err != nil {
+					return inFile(in.file, err)
+				}
+				printFindings(t.stderr, in.file, "", replacement.Warnings)
+				return t.emit(replacement.Patches, dir, force)
 			}
-			return t.emit([]configpatch.Patch{patch}, dir, force)
+			patch, err := configpatch.Merge(source.Set, s.version.version, options()...)
+			if err != nil {
+				return inFile(in.file, err)
+			}
+			return t.emit(configpatch.Patches{patch}, dir, force)
 		}),
 	}
 	in.register(cmd)
 	s.register(cmd, "")
-	cmd.Flags().Var(&mode, "mode", "merge: one patch, for a configuration that has none of these registries yet")
+	cmd.Flags().Var(&mode, "mode", "merge or replace")
+	cmd.Flags().BoolVar(&imageCache, "image-cache", false, "the nodes have Talos's image cache enabled")
+	cmd.Flags().BoolVar(&section, "section", false, "replace, legacy form: the whole of machine.registries, entries of others included")
+	cmd.Flags().BoolVar(&documentsOnly, "documents-only", false, "replace, documents form: the configuration has no v1alpha1 document")
 	cmd.Flags().Var(&once{value: &dir, what: "DIR"}, "out", "write files into this directory instead of printing")
 	cmd.Flags().BoolVar(&force, "force", false, "let --out replace files that have other content")
 	must(cmd.MarkFlagDirname("out"))
@@ -54,7 +96,7 @@ other content is left alone and is an error, unless --force is given.`,
 }
 
 // emit prints one patch, or writes the patches into dir.
-func (t *tool) emit(patches []configpatch.Patch, dir string, force bool) error {
+func (t *tool) emit(patches configpatch.Patches, dir string, force bool) error {
 	if dir != "" {
 		files := make([]outFile, len(patches))
 		for i, p := range patches {

@@ -1,0 +1,260 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+	"github.com/spf13/cobra"
+
+	"github.com/mirrorpatch/mirrorpatch/configpatch"
+	"github.com/mirrorpatch/mirrorpatch/mirrors"
+)
+
+// converging is what plan and apply have in common.
+type converging struct {
+	in         input
+	s          setting
+	config     string
+	own        names
+	imageCache bool
+}
+
+func (c *converging) register(cmd *cobra.Command) {
+	c.in.register(cmd)
+	c.s.register(cmd, "")
+	flags := cmd.Flags()
+	flags.Var(&once{value: &c.config, what: "CONFIG"}, "config", "the machine configuration; - is standard input (required)")
+	flags.Var(&c.own, "own", "the registries and hosts that are yours, with commas or repeated: what is yours and not in FILE is removed;\n* is the mirror *; without it all of them are yours")
+	flags.BoolVar(&c.imageCache, "image-cache", false, "the nodes have Talos's image cache enabled")
+	must(cmd.MarkFlagRequired("config"))
+	must(cmd.MarkFlagFilename("config", "yaml", "yml"))
+}
+
+func (c *converging) plan(t *tool) (configpatch.Plan, error) {
+	if c.in.file == "-" && c.config == "-" {
+		return configpatch.Plan{}, wrongCall("--file and --config are both standard input")
+	}
+	source, err := c.in.readChecked(t, c.checks()...)
+	if err != nil {
+		return configpatch.Plan{}, err
+	}
+	current, err := t.readConfig(c.config)
+	if err != nil {
+		return configpatch.Plan{}, err
+	}
+	plan, err := configpatch.Converge(current, source.Set, c.s.version.version, c.options()...)
+	switch {
+	case errors.Is(err, configpatch.ErrNotOwned):
+		return plan, &callError{err}
+	case err != nil:
+		return plan, inFile(c.config, err)
+	}
+	return plan, nil
+}
+
+func (c *converging) checks() []mirrors.CheckOption {
+	checks := c.s.checks()
+	if c.imageCache {
+		checks = append(checks, mirrors.WithImageCache())
+	}
+	return checks
+}
+
+// options leaves the form to Converge unless one was asked for: an entry that
+// agrees may stay in the form that it is in.
+func (c *converging) options() []configpatch.Option {
+	var opts []configpatch.Option
+	if c.s.form.value != "" {
+		opts = append(opts, c.s.options()...)
+	}
+	if c.imageCache {
+		opts = append(opts, configpatch.WithImageCache())
+	}
+	if c.own.given {
+		opts = append(opts, configpatch.Own(c.own.list...))
+	}
+	return opts
+}
+
+func (t *tool) planCommand() *cobra.Command {
+	var c converging
+	cmd := &cobra.Command{
+		Use:   "plan -f FILE --config CONFIG --talos-version V",
+		Short: "Print the one patch that a configuration needs",
+		Long: `Plan compares a machine configuration with FILE and prints the least patch that
+makes them agree, for exactly this configuration and for one use; nothing when
+they agree already. On a terminal it shows on standard error what changes, with
+secrets redacted.`,
+		Example: `  mirrorctl plan -f registries.yaml --config worker.yaml --talos-version v1.13
+  mirrorctl plan -f registries.yaml --config worker.yaml --talos-version v1.13 --own ghcr.io,docker.io`,
+		Args: cobra.NoArgs,
+		RunE: t.do(func() error {
+			plan, err := c.plan(t)
+			if err != nil {
+				return err
+			}
+			if err := t.tell(plan); err != nil {
+				return err
+			}
+			if plan.Patch != nil {
+				t.result.Write(plan.Patch.Bytes())
+			}
+			return nil
+		}),
+	}
+	c.register(cmd)
+	return cmd
+}
+
+func (t *tool) applyCommand() *cobra.Command {
+	var c converging
+	cmd := &cobra.Command{
+		Use:   "apply -f FILE --config CONFIG --talos-version V",
+		Short: "Print a configuration as it is after the patch that plan prints",
+		Long: `Apply prints the machine configuration with its registries as FILE has them.
+What agrees already comes back as it was, byte for byte; else Talos's own
+encoding is printed, which keeps no comments.`,
+		Example: `  mirrorctl apply -f registries.yaml --config worker.yaml --talos-version v1.13 > new.yaml`,
+		Args:    cobra.NoArgs,
+		RunE: t.do(func() error {
+			plan, err := c.plan(t)
+			if err != nil {
+				return err
+			}
+			if err := t.tell(plan); err != nil {
+				return err
+			}
+			if plan.Patch != nil {
+				t.tellOfComments()
+			}
+			t.result.Write(plan.Result())
+			return nil
+		}),
+	}
+	c.register(cmd)
+	return cmd
+}
+
+func (t *tool) tellOfComments() {
+	fmt.Fprintln(t.stderr, "mirrorctl: the configuration is encoded anew: its comments are not kept")
+}
+
+// tell writes for a person what a plan does.
+func (t *tool) tell(plan configpatch.Plan) error {
+	if t.person {
+		before, err := plan.Before.Registries(false)
+		if err != nil {
+			return err
+		}
+		after, err := plan.After.Registries(false)
+		if err != nil {
+			return err
+		}
+		for _, c := range plan.Changes {
+			fmt.Fprintln(t.stderr, paint(t.personColour, bold, c.String()))
+		}
+		t.printDiff(udiff.Unified("before", "after", withoutLines(before), withoutLines(after)))
+		if plan.Patch == nil {
+			fmt.Fprintln(t.stderr, "nothing to do")
+		}
+	}
+	if plan.Reboot {
+		fmt.Fprintln(t.stderr, "mirrorctl: the node takes the new credentials up when it reboots (before Talos 1.14)")
+	}
+	return nil
+}
+
+// withoutLines drops the line numbers in the comments that Registries writes:
+// they change with every line above.
+func withoutLines(registries []byte) string {
+	return lineNumber.ReplaceAllString(string(registries), "$1")
+}
+
+var lineNumber = regexp.MustCompile(`(?m)^( *# .*), line \d+$`)
+
+func (t *tool) printDiff(diff string) {
+	for line := range strings.Lines(diff) {
+		line = strings.TrimSuffix(line, "\n")
+		colour, on := "", t.personColour
+		switch {
+		case strings.HasPrefix(line, "+++"), strings.HasPrefix(line, "---"):
+			colour = bold
+		case strings.HasPrefix(line, "@@"):
+			colour = cyan
+		case strings.HasPrefix(line, "+"):
+			colour = green
+		case strings.HasPrefix(line, "-"):
+			colour = red
+		default:
+			on = false
+		}
+		fmt.Fprintln(t.stderr, paint(on, colour, line))
+	}
+}
+
+func (t *tool) readCommand() *cobra.Command {
+	var reveal bool
+	cmd := &cobra.Command{
+		Use:   "read CONFIG",
+		Short: "Print which registries a machine configuration says, all told",
+		Long: `Read prints what a machine configuration says about registries once both forms
+are taken together, in the shape of machine.registries, with a comment at each
+entry that says where it is from. Secrets are redacted unless --reveal is given.`,
+		Example: `  mirrorctl read worker.yaml
+  talosctl get machineconfig -o jsonpath='{.spec}' | mirrorctl read -`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return t.do(func() error {
+				data, err := t.readConfig(args[0])
+				if err != nil {
+					return err
+				}
+				effective, err := configpatch.Read(data)
+				if err != nil {
+					return inFile(args[0], err)
+				}
+				out, err := effective.Registries(reveal)
+				if err != nil {
+					return inFile(args[0], err)
+				}
+				t.result.Write(out)
+				return nil
+			})(cmd, args)
+		},
+	}
+	cmd.Flags().BoolVar(&reveal, "reveal", false, "print passwords, tokens and keys")
+	return cmd
+}
+
+func (t *tool) migrateCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "migrate CONFIG",
+		Short: "Print a configuration with machine.registries turned into documents",
+		Long: `Migrate prints a machine configuration whose machine.registries became the
+documents of Talos 1.12.2 and later. What it says about registries stays the
+same. Without machine.registries it comes back as it was, byte for byte; else
+Talos's own encoding is printed, which keeps no comments.`,
+		Example: `  mirrorctl migrate worker.yaml > new.yaml`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return t.do(func() error {
+				data, err := t.readConfig(args[0])
+				if err != nil {
+					return err
+				}
+				migrated, err := configpatch.Migrate(data)
+				if err != nil {
+					return inFile(args[0], err)
+				}
+				if string(migrated) != string(data) {
+					t.tellOfComments()
+				}
+				t.result.Write(migrated)
+				return nil
+			})(cmd, args)
+		},
+	}
+}

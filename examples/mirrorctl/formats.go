@@ -1,0 +1,167 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/mirrorpatch/mirrorpatch/configpatch"
+	"github.com/mirrorpatch/mirrorpatch/mirrors"
+	"github.com/mirrorpatch/mirrorpatch/mirrors/convert"
+	"github.com/mirrorpatch/mirrorpatch/mirrors/convert/cozystack"
+	"github.com/mirrorpatch/mirrorpatch/mirrors/convert/dockerconfig"
+	"github.com/mirrorpatch/mirrorpatch/mirrors/convert/dockerdaemon"
+	"github.com/mirrorpatch/mirrorpatch/mirrors/convert/hosts"
+	"github.com/mirrorpatch/mirrorpatch/mirrors/convert/k3s"
+	"github.com/mirrorpatch/mirrorpatch/mirrors/convert/registriesconf"
+	"github.com/mirrorpatch/mirrorpatch/mirrors/convert/talosctlflags"
+)
+
+// formats are what --from and --to take.
+var formats = []string{
+	"registries", "talos", "cozystack", "k3s", "hosts", "docker-daemon", "docker-config", "registries-conf", "talosctl-flags",
+}
+
+const formatsHelp = `  registries       mirrors and config, as machine.registries has them
+  talos            a machine configuration, in either form or both
+  cozystack        chart values with talos.registryMirrors
+  k3s              registries.yaml of k3s and RKE2
+  hosts            containerd's certs.d directory
+  docker-daemon    daemon.json of Docker
+  docker-config    config.json of Docker, auth.json, a dockerconfigjson Secret
+  registries-conf  registries.conf of Podman and CRI-O; drop-ins lie beside it
+  talosctl-flags   --registry-mirror of talosctl gen config
+`
+
+// reading is what a reader cannot see in the file.
+type reading struct {
+	root           string // the root folder of the machine that the file is from, or empty
+	disableDefault bool   // k3s's --disable-default-registry-endpoint
+}
+
+// readFormat reads a file, or for hosts a directory, in a format.
+func (t *tool) readFormat(format, file string, how reading) (*mirrors.Source, convert.Report, error) {
+	if format == "hosts" {
+		var opts []hosts.Option
+		if how.root != "" {
+			opts = append(opts, hosts.WithFiles(os.DirFS(how.root)))
+		}
+		if info, err := os.Stat(file); err != nil {
+			return nil, convert.Report{}, err
+		} else if !info.IsDir() {
+			return nil, convert.Report{}, errors.New("not a directory (want containerd's certs.d directory)")
+		}
+		return hosts.Read(os.DirFS(file), opts...)
+	}
+	data, err := t.readFile(file, mirrors.MaxSize)
+	if err != nil {
+		return nil, convert.Report{}, err
+	}
+	switch format {
+	case "talos":
+		source, err := readTalos(data)
+		return source, convert.Report{}, err
+	case "cozystack":
+		return cozystack.Read(data)
+	case "k3s":
+		var opts []k3s.Option
+		if how.root != "" {
+			opts = append(opts, k3s.WithFiles(os.DirFS(how.root)))
+		}
+		if how.disableDefault {
+			opts = append(opts, k3s.DisableDefaultRegistryEndpoint())
+		}
+		return k3s.Read(data, opts...)
+	case "docker-daemon":
+		return dockerdaemon.Read(data)
+	case "docker-config":
+		return dockerconfig.Read(data)
+	case "registries-conf":
+		var opts []registriesconf.Option
+		if file != "-" {
+			opts = append(opts, registriesconf.WithDropIns(os.DirFS(filepath.Dir(file))))
+		}
+		return registriesconf.Read(data, opts...)
+	case "talosctl-flags":
+		return talosctlflags.Read(data)
+	}
+	source, err := mirrors.Decode(data)
+	return source, convert.Report{}, err
+}
+
+// readTalos reads the effective Set of a machine configuration.
+func readTalos(data []byte) (*mirrors.Source, error) {
+	if len(data) > mirrors.MaxSize {
+		return nil, tooLarge()
+	}
+	effective, err := configpatch.Read(data)
+	if err != nil {
+		return nil, err
+	}
+	source := mirrors.NewSource(effective.Set)
+	for _, e := range effective.Entries {
+		place := mirrors.Place{Section: "config", Key: e.Name, Field: e.Kind.String()}
+		if e.Kind == configpatch.KindMirror {
+			place = mirrors.Place{Section: "mirrors", Key: e.Name}
+		}
+		source.Mark(place, mirrors.Position{Line: e.Line})
+	}
+	return source, nil
+}
+
+func tooLarge() error {
+	return fmt.Errorf("more than %d bytes", mirrors.MaxSize)
+}
+
+// writeFormat writes a Set in a format.
+func writeFormat(format string, set mirrors.Set, s *setting) (convert.Files, convert.Report, error) {
+	switch format {
+	case "talos":
+		patch, err := configpatch.Merge(set, s.version.version, s.options()...)
+		if err != nil {
+			return nil, convert.Report{}, err
+		}
+		return convert.Files{patch.Name(): patch.Bytes()}, convert.Report{}, nil
+	case "k3s":
+		return k3s.Write(set)
+	case "hosts":
+		return hosts.Write(set)
+	case "docker-daemon":
+		return dockerdaemon.Write(set)
+	case "docker-config":
+		return dockerconfig.Write(set)
+	case "registries-conf":
+		return registriesconf.Write(set)
+	case "talosctl-flags":
+		return talosctlflags.Write(set)
+	case "cozystack":
+		return nil, convert.Report{}, errors.New("cozystack is not written yet")
+	}
+	data, err := yaml.Marshal(set)
+	if err != nil {
+		return nil, convert.Report{}, err
+	}
+	return convert.Files{"registries.yaml": data}, convert.Report{}, nil
+}
+
+// located is a file's name and its finding: one of a directory, or of a file
+// with drop-ins, names the file at the start of its path.
+func located(file, format string, f mirrors.Finding) (string, mirrors.Finding) {
+	within, path, found := strings.Cut(f.Path, ": ")
+	if !found {
+		within, path = f.Path, ""
+	}
+	switch {
+	case format == "hosts" && strings.HasSuffix(within, "/hosts.toml"):
+		f.Path = path
+		return filepath.Join(file, filepath.FromSlash(within)), f
+	case format == "registries-conf" && strings.HasSuffix(within, ".conf"):
+		f.Path = path
+		return filepath.Join(filepath.Dir(file), filepath.FromSlash(within)), f
+	}
+	return file, f
+}
