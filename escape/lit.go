@@ -16,7 +16,7 @@ type constant string
 //   - leave '…', "…", ${…}, $(…) or $((…)) open, or end in a comment without
 //     its newline, in a backslash or in a $;
 //   - hold << (only [Heredoc] writes here-documents), a backquote (write
-//     $(…)), $'…', $"…" or $[…] (they differ between shells), ((, case within
+//     $(…)), $'…', $"…" or $[…] (they differ between shells), ((, a ( within a word but f(), case within
 //     $(…) (call a function there), a quote or backslash within ${…}, or NUL.
 //
 // $(…) around a [Word] is what [Assign] is for. A literal that breaks a rule is
@@ -127,6 +127,10 @@ func (l *lexer) plain(substitution bool) {
 		case '(':
 			if after == '(' {
 				l.fail(at, "((, which is arithmetic in some shells and two subshells in others", "put a blank between them, or use $(( ))")
+				return
+			}
+			if (inWord || at > 0 && (l.s[at-1] == '<' || l.s[at-1] == '>')) && after != ')' {
+				l.fail(at, "a ( that is part of a word or a redirection, which is no POSIX shell", "put a blank before it when a subshell is meant")
 				return
 			}
 			depth++

@@ -75,6 +75,8 @@ func (s seam) clash(first byte) *Error {
 			Fix: "begin the literal with a newline or a blank"}
 	case first == '<' && s.less:
 		return &Error{Place: "literal", Offset: 0, Reason: "makes << with the piece before it", Fix: "use Heredoc"}
+	case first == '(' && s.inWord:
+		return &Error{Place: "literal", Offset: 0, Reason: "a ( at its start becomes part of the word before it", Fix: "put a blank between them, or write f() in one literal"}
 	case first == '(' && s.bracket:
 		return &Error{Place: "literal", Offset: 0, Reason: "makes (( with the piece before it, which is arithmetic in some shells", Fix: "put a blank between them"}
 	}
