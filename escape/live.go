@@ -85,7 +85,7 @@ func Assign(v Variable, cmd Shell) Shell {
 	if cmd.holds(assigned) {
 		errs = append(errs, &Error{Path: "cmd", Place: "assign", Name: v.name, Offset: -1, Reason: "an Assign within $( ), whose variable is gone at its end", Fix: "put it before this"})
 	}
-	s := Shell{errs: errs, first: 'A'}
+	s := Shell{errs: errs, first: 'A', assigns: true}
 	// set -e: bash 5.2 switches it off within $( ).
 	s.segments = append(s.segments, segment{kind: source, text: v.name + "=$(set -e\n"})
 	s.segments = append(s.segments, cmd.segments...)

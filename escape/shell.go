@@ -1,6 +1,9 @@
 package escape
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Shell is source text of a POSIX shell script that is safe by construction:
 // only constants ([Lit]) and encoders ([Word], [Heredoc], [Assign], …) make
@@ -16,8 +19,9 @@ type Shell struct {
 
 	// For the seams between pieces. first is the first byte that counts, line
 	// continuations aside; 0 is none.
-	first byte
-	end   seam
+	first   byte
+	end     seam
+	assigns bool // begins with an assignment
 }
 
 // seam is what a piece's end does to the first byte of the next one.
@@ -47,6 +51,9 @@ type segment struct {
 func Join(parts ...Shell) Shell {
 	var joined Shell
 	for i, p := range parts {
+		if p.assigns && len(joined.segments) > 0 && !joined.beginsCommand() {
+			p.errs = append(p.errs[:len(p.errs):len(p.errs)], &Error{Place: "assign", Offset: -1, Reason: "an Assign that does not begin a command", Fix: "begin a line with it"})
+		}
 		path := fmt.Sprintf("parts[%d]", i)
 		joined.errs = append(joined.errs, under(path, p.errs)...)
 		if len(p.segments) == 0 {
@@ -58,6 +65,7 @@ func Join(parts ...Shell) Shell {
 		}
 		joined.segments = append(joined.segments, p.segments...)
 		if joined.first == 0 {
+			joined.assigns = p.assigns
 			joined.first = p.first
 		}
 		if p.first != 0 {
@@ -81,6 +89,24 @@ func (s seam) clash(first byte) *Error {
 		return &Error{Place: "literal", Offset: 0, Reason: "makes (( with the piece before it, which is arithmetic in some shells", Fix: "put a blank between them"}
 	}
 	return nil
+}
+
+// beginsCommand tells whether a command can begin behind the piece.
+func (s Shell) beginsCommand() bool {
+	last := s.segments[len(s.segments)-1].text
+	if last == "" {
+		return true // the mark behind an Assign
+	}
+	last = strings.TrimRight(last, " \t")
+	if last == "" || strings.IndexByte("\n;&|({", last[len(last)-1]) >= 0 {
+		return true
+	}
+	for _, word := range []string{"then", "do", "else", "elif", "if", "while", "until", "!"} {
+		if rest, ok := strings.CutSuffix(last, word); ok && (rest == "" || strings.IndexByte(" \t\n;&|(", rest[len(rest)-1]) >= 0) {
+			return true
+		}
+	}
+	return strings.HasSuffix(last, ")") // a pattern of case
 }
 
 // failed returns a piece that carries an error.
