@@ -10,16 +10,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mirrorpatch/mirrorpatch/configpatch"
-	"github.com/mirrorpatch/mirrorpatch/mirrors"
 )
 
 // converging is what plan and apply have in common.
 type converging struct {
-	in         input
-	s          setting
-	config     string
-	own        names
-	imageCache bool
+	in     input
+	s      setting
+	config string
+	own    names
 }
 
 func (c *converging) register(cmd *cobra.Command) {
@@ -28,7 +26,6 @@ func (c *converging) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.Var(&once{value: &c.config, what: "CONFIG"}, "config", "the machine configuration; - is standard input (required)")
 	flags.Var(&c.own, "own", "the registries and hosts that are yours, with commas or repeated: what is yours and not in FILE is removed;\n* is the mirror *; without it all of them are yours")
-	flags.BoolVar(&c.imageCache, "image-cache", false, "the nodes have Talos's image cache enabled")
 	must(cmd.MarkFlagRequired("config"))
 	must(cmd.MarkFlagFilename("config", "yaml", "yml"))
 }
@@ -37,7 +34,7 @@ func (c *converging) plan(t *tool) (configpatch.Plan, error) {
 	if c.in.file == "-" && c.config == "-" {
 		return configpatch.Plan{}, wrongCall("--file and --config are both standard input")
 	}
-	source, err := c.in.readChecked(t, c.checks()...)
+	source, err := c.in.readChecked(t, c.s.checks()...)
 	if err != nil {
 		return configpatch.Plan{}, err
 	}
@@ -55,23 +52,12 @@ func (c *converging) plan(t *tool) (configpatch.Plan, error) {
 	return plan, nil
 }
 
-func (c *converging) checks() []mirrors.CheckOption {
-	checks := c.s.checks()
-	if c.imageCache {
-		checks = append(checks, mirrors.WithImageCache())
-	}
-	return checks
-}
-
 // options leaves the form to Converge unless one was asked for: an entry that
 // agrees may stay in the form that it is in.
 func (c *converging) options() []configpatch.Option {
-	var opts []configpatch.Option
+	opts := c.s.withoutForm()
 	if c.s.form.value != "" {
-		opts = append(opts, c.s.options()...)
-	}
-	if c.imageCache {
-		opts = append(opts, configpatch.WithImageCache())
+		opts = c.s.options()
 	}
 	if c.own.given {
 		opts = append(opts, configpatch.Own(c.own.list...))

@@ -36,8 +36,8 @@ readable by their owner only.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in.file = args[0]
 			return t.do(func() error {
-				if to.value != "talos" && (cmd.Flags().Changed("talos-version") || s.form.value != "") {
-					return wrongCall("--talos-version and --form are for --to talos, not for %s", to.value)
+				if to.value != "talos" && (cmd.Flags().Changed("talos-version") || s.form.value != "" || s.imageCache) {
+					return wrongCall("--talos-version, --form and --image-cache are for --to talos, not for %s", to.value)
 				}
 				if force && dir == "" {
 					return wrongCall("--force is about files that --out writes, and --out is not given")

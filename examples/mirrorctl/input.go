@@ -165,8 +165,9 @@ func (t *tool) readConfig(name string) ([]byte, error) {
 
 // setting is how a Set is to be written for Talos.
 type setting struct {
-	version version
-	form    choice
+	version    version
+	form       choice
+	imageCache bool
 }
 
 func (s *setting) register(cmd *cobra.Command, defaultVersion string) {
@@ -180,6 +181,7 @@ func (s *setting) register(cmd *cobra.Command, defaultVersion string) {
 	}
 	cmd.Flags().Var(&s.version, "talos-version", text)
 	cmd.Flags().Var(&s.form, "form", "legacy (machine.registries) or documents (RegistryMirrorConfig and its kin)\n(default: documents from Talos 1.12.2 on, legacy below)")
+	cmd.Flags().BoolVar(&s.imageCache, "image-cache", false, "the nodes have Talos's image cache enabled")
 	if defaultVersion == "" {
 		must(cmd.MarkFlagRequired("talos-version"))
 	}
@@ -194,12 +196,24 @@ func (s *setting) chosen() configpatch.Form {
 	return configpatch.FormFor(s.version.version)
 }
 
+// options are those for configpatch, the form included.
 func (s *setting) options() []configpatch.Option {
-	return []configpatch.Option{configpatch.WithForm(s.chosen())}
+	return append(s.withoutForm(), configpatch.WithForm(s.chosen()))
+}
+
+func (s *setting) withoutForm() []configpatch.Option {
+	if s.imageCache {
+		return []configpatch.Option{configpatch.WithImageCache()}
+	}
+	return nil
 }
 
 // checks are what the Set must hold for, so that a problem is reported with
 // its place in the file.
 func (s *setting) checks() []mirrors.CheckOption {
-	return []mirrors.CheckOption{mirrors.ForTalos(s.version.text), mirrors.InForm(s.chosen().String())}
+	opts := []mirrors.CheckOption{mirrors.ForTalos(s.version.text), mirrors.InForm(s.chosen().String())}
+	if s.imageCache {
+		opts = append(opts, mirrors.WithImageCache())
+	}
+	return opts
 }

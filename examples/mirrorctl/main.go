@@ -144,6 +144,33 @@ The result goes to standard output and nothing else does. Exit codes: 0 done;
 		t.patchCommand(), t.planCommand(), t.applyCommand(), t.readCommand(), t.migrateCommand(), t.convertCommand(),
 		t.scriptCommand(), t.jobCommand(), t.escapeCommand(), t.helmHelperCommand(),
 	)
+	// The commands that cobra brings take anything, with exit code 0.
+	root.SetHelpCommand(&cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Print the help of a command",
+		Args:  cobra.MaximumNArgs(1),
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) (words []cobra.Completion, _ cobra.ShellCompDirective) {
+			for _, c := range root.Commands() {
+				if len(args) == 0 && c.IsAvailableCommand() {
+					words = append(words, cobra.CompletionWithDesc(c.Name(), c.Short))
+				}
+			}
+			return words, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			about, rest, err := root.Find(args)
+			if err != nil || len(rest) > 0 {
+				return wrongCall("unknown command %q; see 'mirrorctl --help'", strings.Join(args, " "))
+			}
+			return about.Help()
+		},
+	})
+	root.InitDefaultCompletionCmd()
+	if completion, _, err := root.Find([]string{"completion"}); err == nil {
+		completion.RunE = func(*cobra.Command, []string) error {
+			return wrongCall("a shell is missing (want bash, zsh, fish or powershell)")
+		}
+	}
 	return root
 }
 

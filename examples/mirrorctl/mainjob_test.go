@@ -99,12 +99,13 @@ func wantedMirrors(t *testing.T) map[string]mirrors.Mirror {
 func TestMainJob(t *testing.T) {
 	want := wantedMirrors(t)
 	shelltest.Each(t, func(t *testing.T, sh shelltest.Shell) {
-		for _, form := range []string{"", "legacy", "documents"} {
+		for _, set := range []struct {
+			args   []string
+			legacy bool
+		}{{nil, false}, {[]string{"--form", "legacy"}, true}, {[]string{"--form", "documents"}, false}, {[]string{"--talos-version", "1.11.3"}, true}} {
 			for _, withData := range []bool{false, true} {
 				args := slices.Concat([]string{"job", "--from", "cozystack", "-f", valuesFile}, where)
-				if form != "" {
-					args = append(args, "--form", form)
-				}
+				args = append(args, set.args...)
 				if withData {
 					args = append(args, withInputs...)
 				}
@@ -118,13 +119,17 @@ func TestMainJob(t *testing.T) {
 				assert.Equal(t, "kubernetes-dev-md0", tct.Metadata.Name)
 				assert.Equal(t, "tenant-dev", tct.Metadata.Namespace)
 				assert.Equal(t, "bootstrap.cluster.x-k8s.io/v1beta1", tct.APIVersion)
-				assert.Equal(t, "v1.13", tct.Spec.Template.Spec.TalosVersion)
+				version := "v1.13"
+				if i := slices.Index(set.args, "--talos-version"); i >= 0 {
+					version = "v" + set.args[i+1]
+				}
+				assert.Equal(t, version, tct.Spec.Template.Spec.TalosVersion)
 				config := tct.configuration(t)
 				effective, err := configpatch.Read(config)
 				require.NoError(t, err)
 				assert.True(t, effective.Set.Equal(mirrors.Set{Mirrors: want}), "%+v", effective.Set)
 				for _, e := range effective.Entries {
-					assert.Equal(t, form == "legacy", e.Origin == configpatch.OriginLegacy)
+					assert.Equal(t, set.legacy, e.Origin == configpatch.OriginLegacy)
 				}
 				if withData {
 					checkWorker(t, tct, config)

@@ -6,24 +6,21 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mirrorpatch/mirrorpatch/configpatch"
-	"github.com/mirrorpatch/mirrorpatch/mirrors"
 )
 
 func (t *tool) patchCommand() *cobra.Command {
 	var in input
 	var s setting
 	var dir string
-	var force, imageCache, section, documentsOnly bool
+	var force, section, documentsOnly bool
 	mode := choice{value: "merge", allowed: []string{"merge", "replace"}}
 	options := func() []configpatch.Option {
 		opts := s.options()
-		for _, o := range []struct {
-			on     bool
-			option configpatch.Option
-		}{{imageCache, configpatch.WithImageCache()}, {section, configpatch.WithSection()}, {documentsOnly, configpatch.DocumentsOnly()}} {
-			if o.on {
-				opts = append(opts, o.option)
-			}
+		if section {
+			opts = append(opts, configpatch.WithSection())
+		}
+		if documentsOnly {
+			opts = append(opts, configpatch.DocumentsOnly())
 		}
 		return opts
 	}
@@ -59,11 +56,7 @@ an error, unless --force is given.`,
 			if mode.value != "replace" && (section || documentsOnly) {
 				return wrongCall("--section and --documents-only are for --mode replace")
 			}
-			checks := s.checks()
-			if imageCache {
-				checks = append(checks, mirrors.WithImageCache())
-			}
-			source, err := in.readChecked(t, checks...)
+			source, err := in.readChecked(t, s.checks()...)
 			if err != nil {
 				return err
 			}
@@ -85,7 +78,6 @@ an error, unless --force is given.`,
 	in.register(cmd)
 	s.register(cmd, "")
 	cmd.Flags().Var(&mode, "mode", "merge or replace")
-	cmd.Flags().BoolVar(&imageCache, "image-cache", false, "the nodes have Talos's image cache enabled")
 	cmd.Flags().BoolVar(&section, "section", false, "replace, legacy form: the whole of machine.registries, entries of others included")
 	cmd.Flags().BoolVar(&documentsOnly, "documents-only", false, "replace, documents form: the configuration has no v1alpha1 document")
 	cmd.Flags().Var(&once{value: &dir, what: "DIR"}, "out", "write files into this directory instead of printing")
