@@ -1,0 +1,14 @@
+// Package machinery tests the patches with the machinery of Talos 1.11.6: the
+// legacy form, which is all that it knows.
+package machinery
+
+import (
+	"flag"
+	"testing"
+
+	"github.com/mirrorpatch/mirrorpatch/internal/e2e/machinery-1.11/judge"
+)
+
+var cases = flag.Int("cases", 200, "number of generated configurations")
+
+func TestMachinery(t *testing.T) { judge.Run(t, "../../..", 11, *cases) }
