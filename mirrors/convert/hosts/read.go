@@ -26,7 +26,7 @@ import (
 // cannot decode is an error: it would log that, ignore the whole hosts.toml, and
 // go to the registry itself. Paths begin with the file: ghcr.io/hosts.toml: server.
 func Read(fsys fs.FS, opts ...Option) (*mirrors.Source, convert.Report, error) {
-	r := &reader{Builder: tree.NewBuilder("containerd"), options: collect(opts), fsys: fsys, hosts: map[string]seen{}}
+	r := &reader{Builder: tree.NewBuilder("containerd"), options: collect(opts), fsys: fsys}
 	r.Many = true
 	entries, err := fs.ReadDir(fsys, ".")
 	if err != nil {
@@ -55,6 +55,7 @@ func Read(fsys fs.FS, opts ...Option) (*mirrors.Source, convert.Report, error) {
 		folders[registry] = name
 		errs = append(errs, r.folder(name, registry))
 	}
+	r.oneSetForAHost(folders)
 	r.File = ""
 	if len(folders) == 0 {
 		r.Fail("wrong-kind", "", &tree.Node{}, "no folder of a registry is in the directory", "want a certs.d directory, such as /etc/containerd/certs.d")
@@ -85,14 +86,15 @@ func isDir(fsys fs.FS, e fs.DirEntry) bool {
 type reader struct {
 	*tree.Builder
 	options
-	fsys  fs.FS
-	hosts map[string]seen
+	fsys fs.FS
+	uses []use
 }
 
-// seen is a host of an earlier file.
-type seen struct {
-	tls  bool
-	file string
+// use is a host in one of the files.
+type use struct {
+	host, file string
+	field      tree.Field
+	tls        bool
 }
 
 func (r *reader) folder(name, registry string) error {
@@ -103,7 +105,7 @@ func (r *reader) folder(name, registry string) error {
 		r.certificates(name, registry)
 		return nil
 	case err != nil:
-		r.Fail("syntax", "hosts.toml", &tree.Node{}, tree.Why(err), "want a file that can be read")
+		r.FailFile("hosts.toml", err)
 		return nil
 	}
 	r.File = name + "/hosts.toml"
@@ -209,9 +211,10 @@ func (r *reader) registry(registry string, list []host, top host, server bool) {
 
 	// The root as an endpoint: it is another host, or the registry with settings
 	// that Talos applies to an endpoint only.
-	endpoint := top.url != "" && (!upstream || len(list) > 0 && (top.hasTLS || len(top.capabilities) > 0 || top.overridePath))
+	endpoint := top.url != "" && (!upstream || top.overridePath || len(list) > 0 && (top.hasTLS || len(top.capabilities) > 0))
 	if !endpoint && upstream && len(list) == 0 && top.hasTLS {
 		r.TLS(registry, top.tls, top.tlsField)
+		r.uses = append(r.uses, use{tree.UpstreamHost(registry), r.File, top.tlsField, true})
 		if top.auth != nil {
 			r.Auth(tree.UpstreamHost(registry), *top.auth, top.authField)
 		}
@@ -231,7 +234,7 @@ func (r *reader) registry(registry string, list []host, top host, server bool) {
 
 func (r *reader) host(registry string, h host) {
 	if r.HasEndpoint(registry, h.url) {
-		r.Note(convert.Loss, h.field.Path, h.field.Key, "the URL is there before; it would be asked a second time", "drop it")
+		r.Note(convert.Loss, h.field.Path, h.field.Key, tree.Quote(h.url)+" is there before; Talos cannot have a URL twice in a mirror", "drop it; if its override_path differs, write the whole path in its URL")
 		return
 	}
 	name := tree.HostOf(h.url)
@@ -243,11 +246,7 @@ func (r *reader) host(registry string, h host) {
 	if h.hasTLS {
 		r.TLS(name, h.tls, h.tlsField)
 	}
-	if first, ok := r.hosts[name]; ok && first.tls != h.hasTLS {
-		r.Note(convert.Changed, h.field.Path, h.field.Key, fmt.Sprintf("the host has TLS settings only here or only in %s; Talos has one set of them for a host", first.file), "want the same in both")
-	} else if !ok {
-		r.hosts[name] = seen{h.hasTLS, r.File}
-	}
+	r.uses = append(r.uses, use{name, r.File, h.field, h.hasTLS})
 	if h.auth != nil {
 		r.Auth(name, *h.auth, h.authField)
 	}
@@ -486,7 +485,7 @@ func (r *reader) headers(h *host, f tree.Field) {
 func (r *reader) certificates(folder, registry string) {
 	entries, err := fs.ReadDir(r.fsys, folder)
 	if err != nil {
-		r.Fail("syntax", "", &tree.Node{}, "the folder cannot be read: "+tree.Why(err), "")
+		r.FailFile("", err)
 		return
 	}
 	h := host{}
@@ -532,5 +531,32 @@ func (r *reader) certificates(folder, registry string) {
 		r.Note(convert.Loss, here.Path, nil, "TLS settings for every registry that has no folder; Talos has none for every host", "write them for each registry")
 	default:
 		r.TLS(registry, h.tls, here)
+		r.uses = append(r.uses, use{tree.UpstreamHost(registry), r.File, here, true})
+	}
+}
+
+// oneSetForAHost reports where Talos, which has one set of TLS settings for a
+// host, would use settings that a file does not have.
+func (r *reader) oneSetForAHost(folders map[string]string) {
+	has := map[string]use{}
+	for _, u := range r.uses {
+		if _, ok := has[u.host]; u.tls && !ok {
+			has[u.host] = u
+		}
+	}
+	for _, u := range r.uses {
+		if first, ok := has[u.host]; ok && !u.tls {
+			r.File = u.file
+			r.Note(convert.Changed, u.field.Path, u.field.Key, fmt.Sprintf("%s has TLS settings in %s and none here; Talos has one set of them for a host", tree.Quote(u.host), first.file), "want the same in both")
+		}
+	}
+	_, everything := folders["*"]
+	for _, host := range tree.Keys(has) {
+		if _, ok := folders[host]; everything && !ok && host != tree.DockerHub {
+			u := has[host]
+			r.File = u.file
+			r.Note(convert.Changed, u.field.Path, u.field.Key, fmt.Sprintf("for TLS settings Talos makes a folder %s; images named %s/… then no longer go through _default", tree.Quote(folderOf(host)), host),
+				"nothing, unless images have that name")
+		}
 	}
 }

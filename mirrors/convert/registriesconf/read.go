@@ -36,7 +36,7 @@ func Read(data []byte, opts ...Option) (*mirrors.Source, convert.Report, error) 
 			text, err := tree.ReadFile(o.dropIns, name)
 			r.File = name
 			if err != nil {
-				r.Fail("syntax", "", &tree.Node{}, tree.Why(err), "want a file that can be read")
+				r.FailFile("", err)
 				continue
 			}
 			r.dropIns = true

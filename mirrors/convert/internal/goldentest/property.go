@@ -35,7 +35,13 @@ func (c *Choices) Pick(from ...string) string { return from[c.Int(len(from))] }
 // Invariants checks what holds for the result of every reader, whatever the input.
 func Invariants(t *testing.T, data []byte, src *mirrors.Source, report convert.Report, err error) {
 	t.Helper()
-	lines := 1 + bytes.Count(data, []byte("\n"))
+	lines := 1
+	for _, r := range string(data) {
+		switch r {
+		case '\n', '\r', '\u0085', '\u2028', '\u2029': // to YAML
+			lines++
+		}
+	}
 	inside := func(line, column int) {
 		if line < 0 || column < 0 || line > lines+1 || column > len(data)+1 {
 			t.Errorf("line %d, column %d in an input of %d lines", line, column, lines)

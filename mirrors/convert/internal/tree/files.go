@@ -45,6 +45,15 @@ func Why(err error) string {
 	return "it cannot be read"
 }
 
+// FailFile reports a file of the format itself that could not be read.
+func (b *Builder) FailFile(path string, err error) {
+	if errors.Is(err, errTooLarge) {
+		b.Fail("input-size", path, &Node{}, Why(err), "want a smaller file")
+	} else {
+		b.Fail("syntax", path, &Node{}, Why(err), "want a file that can be read")
+	}
+}
+
 // Named reads a file that the input names by an absolute path. Without a file
 // system, or when it cannot be read, that is in the report.
 func (b *Builder) Named(fsys fs.FS, f Field, name string) (string, bool) {
