@@ -946,6 +946,9 @@ func (c *checker) pullers() {
 			judge(hubName, configPlace(hubHost, ""))
 			continue
 		}
+		if _, endpoint := c.hosts[key]; endpoint || isLocalhost(key) {
+			continue // images seldom name the host of an endpoint, or the node itself
+		}
 		if reason, _ := badRegistryName(key); reason == "" {
 			judge(key, configPlace(key, ""))
 		}

@@ -184,7 +184,11 @@ func badAuthority(authority string) *problem {
 		if strings.Count(authority, ":") > 1 {
 			fix := "want the IPv6 address in brackets, such as https://[fd00::1]:5000"
 			if _, err := netip.ParseAddr(authority); err == nil {
-				fix = fmt.Sprintf("want %q", "["+authority+"]")
+				fix = fmt.Sprintf("want it in brackets: %q", "["+authority+"]")
+				i := strings.LastIndexByte(authority, ':')
+				if n, err := strconv.ParseUint(authority[i+1:], 10, 16); err == nil && n > 9 && authority[i-1] != ':' {
+					fix += fmt.Sprintf(", or %q if the last part is the port", "["+authority[:i]+"]"+authority[i:])
+				}
 			}
 			return syntax(fmt.Sprintf("%q has several colons and no brackets", authority), fix)
 		}

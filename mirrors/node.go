@@ -195,6 +195,7 @@ type hop struct {
 	endpoint           string
 	fallback           bool
 	auth, tls          string
+	hasTLS             bool // the key of tls may be ""
 	httpFallback       bool
 }
 
@@ -356,7 +357,7 @@ func (n *node) hostsFile(registry, key string, hops []hop) route {
 		r.hops = append(r.hops, up)
 	}
 	for _, h := range r.hops {
-		if e := n.loadErrors[h.tls]; h.tls != "" && e.any() {
+		if e := n.loadErrors[h.tls]; h.hasTLS && e.any() {
 			return route{err: fmt.Sprintf("config[%s].tls: %s", quote(h.tls), e.containerd()), cause: causeTLS, dirKey: key, rule: e.rule()}
 		}
 	}
@@ -400,7 +401,7 @@ func (n *node) containerdHop(e endpoint) (hop, error) {
 	}
 	// Talos looks for TLS settings under the host as it parses the URL itself.
 	if n.set.Config[e.u.Host].TLS.says() {
-		h.tls = e.u.Host
+		h.tls, h.hasTLS = e.u.Host, true
 		if h.scheme == "http" {
 			if _, port, _ := net.SplitHostPort(h.host); port != "80" {
 				h.scheme, h.httpFallback = "https", true
