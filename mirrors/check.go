@@ -464,9 +464,12 @@ func (c *checker) duplicates(name string, m Mirror) {
 		at := func() Place { return endpointPlace(name, i) }
 		if first, ok := exact[e.URL]; ok {
 			c.explained[name] = true
+			what := "containerd then ignores every mirror of this registry"
+			if m.SkipFallback && i == len(es)-1 && len(exact) == i {
+				what = "it is tried twice" // the last one is no table of the hosts file
+			}
 			c.mirrorProblem("endpoint-duplicate", SeverityError, at(),
-				fmt.Sprintf("%s is endpoints[%d] as well; containerd then ignores every mirror of this registry", quote(e.URL), first),
-				"want each URL once")
+				fmt.Sprintf("%s is endpoints[%d] as well; %s", quote(e.URL), first, what), "want each URL once")
 			continue
 		}
 		exact[e.URL] = i
