@@ -36,7 +36,7 @@ func Merge(set mirrors.Set, v Version, opts ...Option) (Patch, error) {
 }
 
 func render(set mirrors.Set, form Form) []byte {
-	dst := make([]byte, 0, 256+192*(len(set.Mirrors)+len(set.Config)))
+	dst := make([]byte, 0, renderedSize(set))
 	if form == Documents {
 		return appendDocuments(dst, set)
 	}
