@@ -106,16 +106,11 @@ func HeredocQuoted(cmd Shell, body string) (Shell, error) {
 // AppendHeredoc appends s to dst as it stands in the body of an unquoted
 // here-document: a backslash before each backslash, $ and backquote. It does
 // not allocate when dst has room. It does not refuse what [Text] refuses.
-func AppendHeredoc(dst []byte, s string) []byte {
-	for i := 0; i < len(s); i++ {
-		switch s[i] {
-		case '\\', '$', '`':
-			dst = append(dst, '\\')
-		}
-		dst = append(dst, s[i])
-	}
-	return dst
-}
+func AppendHeredoc(dst []byte, s string) []byte { return heredocBody.append(dst, s) }
+
+// All three are needed, each time: zsh 5.9 expands $= and $^, bash and zsh $[.
+// Nothing else may have one: \" keeps its backslash.
+var heredocBody = newPrefixing('\\', "\\$`")
 
 // command checks what stands before <<.
 func command(cmd Shell) []*Error {

@@ -56,17 +56,12 @@ func KubeletArg(s string) (string, error) {
 
 // AppendKubelet appends s to dst with each $ doubled. It does not refuse what
 // [KubeletArg] refuses.
-func AppendKubelet(dst []byte, s string) []byte {
-	for {
-		i := strings.IndexByte(s, '$')
-		if i < 0 {
-			return append(dst, s...)
-		}
-		dst = append(dst, s[:i]...)
-		dst = append(dst, "$$"...)
-		s = s[i+1:]
-	}
-}
+func AppendKubelet(dst []byte, s string) []byte { return kubeletString.append(dst, s) }
+
+// Every $, not only the one before a parenthesis: the kubelet reads $$ as $
+// wherever it stands, and re-encodes a byte from 0x80 on behind a single $
+// (Kubernetes 1.33).
+var kubeletString = newPrefixing('$', "$")
 
 func tooLong(n int) *Error {
 	return &Error{Place: "kubelet", Offset: -1, Reason: fmt.Sprintf("%d bytes, and Linux takes at most %d in one argument", n, MaxArgument),

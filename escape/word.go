@@ -1,6 +1,9 @@
 package escape
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Word is s as one word of a command: '…', whatever s holds. An empty s is
 // the empty word ”, never nothing.
@@ -26,15 +29,21 @@ func Word(s string) Shell {
 // AppendWord appends what [Word] writes to dst. It does not look for NUL: a
 // caller who cannot rule it out uses [Word].
 func AppendWord(dst []byte, s string) []byte {
+	if room := cap(dst) - len(dst); room < 4*len(s)+2 {
+		dst = slices.Grow(dst, len(s)+2+3*strings.Count(s, "'"))
+	}
 	dst = append(dst, '\'')
 	for {
+		for len(s) > 0 && s[0] == '\'' {
+			dst = append(dst, '\'', '\\', '\'', '\'')
+			s = s[1:]
+		}
 		i := strings.IndexByte(s, '\'')
 		if i < 0 {
 			break
 		}
 		dst = append(dst, s[:i]...)
-		dst = append(dst, `'\''`...)
-		s = s[i+1:]
+		s = s[i:]
 	}
 	dst = append(dst, s...)
 	return append(dst, '\'')
