@@ -76,3 +76,125 @@ func TestPullOrderIsThatOfTheRealPrograms(t *testing.T) {
 	}
 	assert.Equal(t, 752, outcomes)
 }
+
+// The cases of testdata/pull-order-more.json are about what the others have few of: credentials, TLS
+// settings, the image cache, the legacy form. They follow the code of Talos 1.13.9 and
+// containerd 2.4.2; each says why.
+func TestPullOrderWithCredentialsTLSAndImageCache(t *testing.T) {
+	type attempt struct {
+		URL, Auth, TLS         string
+		Fallback, HTTPFallback bool
+	}
+	data, err := os.ReadFile("../testdata/pull-order-more.json")
+	require.NoError(t, err)
+	var cases []struct {
+		Name, Config string
+		ImageCache   bool
+		Outcomes     []struct {
+			Registry                       string
+			Containerd, Machined           []attempt
+			ContainerdError, MachinedError string
+			Differs                        bool
+			Says                           string
+		}
+	}
+	require.NoError(t, json.Unmarshal(data, &cases))
+	require.NotEmpty(t, cases)
+	plain := func(as []Attempt) []attempt {
+		r := []attempt{}
+		for _, a := range as {
+			r = append(r, attempt{a.URL, a.Auth, a.TLS, a.Fallback, a.HTTPFallback})
+			if a.Fallback {
+				assert.Empty(t, a.Endpoint)
+			} else {
+				assert.NotEmpty(t, a.Endpoint)
+			}
+		}
+		return r
+	}
+	for _, c := range cases {
+		t.Run(c.Name, func(t *testing.T) {
+			set := readTalos(t, c.Config)
+			var opts []CheckOption
+			if c.ImageCache {
+				opts = append(opts, WithImageCache())
+			}
+			for _, o := range c.Outcomes {
+				p, err := set.PullOrder(o.Registry+"/project/image:v1", opts...)
+				require.NoError(t, err)
+				assert.Equal(t, o.Containerd, plain(p.Containerd), "containerd, %s", o.Registry)
+				assert.Equal(t, o.Machined, plain(p.Machined), "machined, %s", o.Registry)
+				assert.Equal(t, o.ContainerdError, p.ContainerdError)
+				assert.Equal(t, o.MachinedError, p.MachinedError)
+				assert.Equal(t, o.Differs, p.Differs, "%s: %s", o.Registry, p.Why)
+				assert.Equal(t, o.Differs, p.Why != "")
+				assert.Contains(t, p.Why, o.Says)
+			}
+		})
+	}
+}
+
+func TestImageReferencesAreReadAsContainerdReadsThem(t *testing.T) {
+	for _, c := range []struct{ image, registry string }{
+		{"nginx", "docker.io"},
+		{"library/nginx:1.27", "docker.io"},
+		{"docker.io/nginx", "docker.io"},
+		{"index.docker.io/library/nginx", "docker.io"},
+		{"registry-1.docker.io/library/nginx", "registry-1.docker.io"},
+		{"ghcr.io/siderolabs/installer:v1.13.9", "ghcr.io"},
+		{"ghcr.io/x@sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", "ghcr.io"},
+		{"ghcr.io/x:v1@sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", "ghcr.io"},
+		{"reg.local:5000/x", "reg.local:5000"},
+		{"localhost/x", "localhost"},
+		{"cache/x", "docker.io"},
+		{"[fd00::1]:5000/x", "[fd00::1]:5000"},
+		{"Cache.local/x", "Cache.local"},
+		{"", ""},
+		{"Nginx", ""},
+		{"ghcr.io/Siderolabs/x", ""},
+		{"https://ghcr.io/x", ""},
+		{"ghcr.io/x:", ""},
+		{"ghcr.io/x@sha256:abc", ""},
+		{"ghcr.io/x y", ""},
+	} {
+		p, err := Set{}.PullOrder(c.image)
+		if c.registry == "" {
+			var e *Error
+			require.ErrorAs(t, err, &e, c.image)
+			assert.Equal(t, "image-reference", e.Findings[0].Rule)
+			assert.NotNil(t, e.Unwrap())
+			continue
+		}
+		require.NoError(t, err, c.image)
+		assert.Equal(t, c.registry, p.Registry, c.image)
+	}
+}
+
+// The JSON form is what a program reads: lists are lists, also when they are empty.
+func TestPullOrderJSON(t *testing.T) {
+	p, err := Set{Mirrors: map[string]Mirror{"ghcr.io": {SkipFallback: true}}}.PullOrder("ghcr.io/x:v1")
+	require.NoError(t, err)
+	p.Why = ""
+	j, err := json.Marshal(p)
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"image":"ghcr.io/x:v1","registry":"ghcr.io",
+		"containerd":[{"url":"https://ghcr.io/v2","endpoint":"","fallback":true,"auth":"","tls":""}],"containerdError":"",
+		"machined":[],"machinedError":"","differs":true,"why":""}`, string(j))
+}
+
+// A password in a URL is not printed.
+func TestPullOrderRedactsUserinfo(t *testing.T) {
+	for _, u := range []string{"https://user:hunter2@m.local", "user:hunter2@m.local", "https://user:hunter2@m.local:bad", "https://u:hunter2%zz@m.local", "10.0.0.1:hunter2@x"} {
+		set := Set{Mirrors: map[string]Mirror{"ghcr.io": {Endpoints: []Endpoint{{URL: u}, {URL: u}, {URL: "https://m.local"}}}}}
+		p, err := set.PullOrder("ghcr.io/x:v1")
+		require.NoError(t, err)
+		j, err := json.Marshal(p)
+		require.NoError(t, err)
+		assert.NotContains(t, string(j), "hunter2", u)
+		leaks, err := set.AirGapped([]string{"ghcr.io/x:v1"})
+		require.NoError(t, err)
+		j, err = json.Marshal(leaks)
+		require.NoError(t, err)
+		assert.NotContains(t, string(j), "hunter2", u)
+	}
+}
