@@ -378,9 +378,8 @@ func (r *reader) registry(g registry) {
 	own := upstream && g.isInsecure && g.prefix != "docker.io"
 	switch {
 	case !upstream:
-		if r.endpoint(g.prefix, g.location, g.locationField, g.isInsecure, g.insecure) {
-			r.SkipFallback(g.prefix, g.locationField)
-		}
+		r.endpoint(g.prefix, g.location, g.locationField, g.isInsecure, g.insecure)
+		r.SkipFallback(g.prefix, g.locationField)
 	case own && len(g.mirrors) > 0:
 		// TLS settings reach an endpoint, not the fallback.
 		r.endpoint(g.prefix, g.location, g.locationField, true, g.insecure)
@@ -395,7 +394,7 @@ func (r *reader) registry(g registry) {
 }
 
 // endpoint adds a location as an endpoint.
-func (r *reader) endpoint(registry, location string, at tree.Field, insecure bool, insecureField tree.Field) bool {
+func (r *reader) endpoint(registry, location string, at tree.Field, insecure bool, insecureField tree.Field) {
 	host := hostOf(location)
 	e := mirrors.Endpoint{URL: "https://" + tree.UpstreamHost(host)}
 	if p := pathOf(location); p != "" {
@@ -404,13 +403,12 @@ func (r *reader) endpoint(registry, location string, at tree.Field, insecure boo
 	}
 	if r.HasEndpoint(registry, e.URL) {
 		r.Note(convert.Loss, at.Path, at.Key, "the location is there before; it would be asked a second time", "drop it")
-		return false
+		return
 	}
 	r.Endpoint(registry, e, at)
 	if insecure {
 		r.skipVerify(host, insecureField)
 	}
-	return true
 }
 
 func (r *reader) skipVerify(host string, f tree.Field) {

@@ -1,0 +1,142 @@
+package dockerdaemon_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mirrorpatch/mirrorpatch/internal/shelltest"
+	"github.com/mirrorpatch/mirrorpatch/mirrors"
+	"github.com/mirrorpatch/mirrorpatch/mirrors/convert"
+	"github.com/mirrorpatch/mirrorpatch/mirrors/convert/dockerdaemon"
+	"github.com/mirrorpatch/mirrorpatch/mirrors/convert/internal/goldentest"
+)
+
+type daemon struct {
+	Mirrors  []string `json:"registry-mirrors,omitempty"`
+	Insecure []string `json:"insecure-registries,omitempty"`
+}
+
+// normal is what the Docker daemon makes of it: mirrors with one slash at the
+// end and without the repeated ones, hosts without a scheme, no loopback.
+func (d daemon) normal(reports ...convert.Report) daemon {
+	var n daemon
+	for _, m := range d.Mirrors {
+		if m = strings.TrimRight(m, "/") + "/"; !slices.Contains(n.Mirrors, m) {
+			n.Mirrors = append(n.Mirrors, m)
+		}
+	}
+	for _, h := range d.Insecure {
+		if _, rest, ok := strings.Cut(h, "://"); ok {
+			h = rest
+		}
+		mirrored := slices.Contains(n.Mirrors, "http://"+h+"/") // said by the mirror; the report tells it
+		if h == "127.0.0.0/8" || strings.Contains(h, "/") || mirrored || slices.Contains(n.Insecure, h) {
+			continue
+		}
+		n.Insecure = append(n.Insecure, h)
+	}
+	slices.Sort(n.Insecure)
+	return n
+}
+
+func FuzzRoundTrip(f *testing.F) {
+	for i := range 100 {
+		f.Add([]byte{byte(i), byte(i * 7), byte(i * i), byte(i * 3), byte(i * 5), byte(i + 2), byte(i * 11), byte(i * 13), byte(i)})
+	}
+	f.Fuzz(func(t *testing.T, choices []byte) {
+		c := goldentest.Choices(choices)
+		var before daemon
+		for range c.Int(4) {
+			before.Mirrors = append(before.Mirrors, c.Pick("https://", "http://")+c.Pick("a.example.com", "b.example.com:5000", "[fd00::1]:5000")+c.Pick("", "/", "/p", "/p/v2/", "/v2"))
+		}
+		for range c.Int(4) {
+			before.Insecure = append(before.Insecure, c.Pick("", "", "http://", "https://")+c.Pick("a.example.com", "b.example.com:5000", "127.0.0.0/8", "10.0.0.0/8", "c.example.com"))
+		}
+		data, err := json.Marshal(before)
+		require.NoError(t, err)
+		src, read, err := dockerdaemon.Read(data)
+		goldentest.Invariants(t, data, src, read, err)
+		require.NoError(t, err)
+		files, _, err := dockerdaemon.Write(src.Set)
+		if err != nil {
+			require.Error(t, src.Check().Err())
+			return
+		}
+		var after daemon
+		require.NoError(t, json.Unmarshal(files["daemon.json"], &after))
+		want, got := before.normal(), after.normal()
+		assert.Equal(t, want.Mirrors, got.Mirrors, "%s", data)
+		for _, h := range want.Insecure {
+			if !slices.Contains(got.Insecure, h) && !strings.Contains(read.String(), "http:// endpoints only") && !goldentest.Listed(h, read) {
+				t.Errorf("%s is no longer insecure: %s, %s", h, data, files["daemon.json"])
+			}
+		}
+		for _, h := range got.Insecure {
+			assert.Contains(t, want.Insecure, h)
+		}
+		if back, _, err := dockerdaemon.Read(files["daemon.json"]); assert.NoError(t, err) {
+			assert.True(t, back.Set.Equal(src.Set), "%s\n%s", data, files["daemon.json"])
+		}
+	})
+}
+
+func FuzzRead(f *testing.F) {
+	for _, s := range []string{`{"registry-mirrors": ["https://a"]}`, `[]`, `{"insecure-registries": ["1.2.3.4/99", "a:0", "::/0"]}`, `{"a": {"a": [1e999, "\ud800"]}}`, "{\"a\":1}\n\n x", `null`, `"x"`} {
+		f.Add([]byte(s))
+	}
+	for _, c := range shelltest.Hostile(f) {
+		if len(c.Data) < 4096 {
+			f.Add(append([]byte(`{"registry-mirrors": ["`), c.Data...))
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		src, report, err := dockerdaemon.Read(data)
+		goldentest.Invariants(t, data, src, report, err)
+		if err == nil {
+			_, _, _ = dockerdaemon.Write(src.Set)
+		}
+	})
+}
+
+func TestLimits(t *testing.T) {
+	read := func(data []byte) error { _, _, err := dockerdaemon.Read(data); return err }
+	goldentest.Limits(t, `{"registry-mirrors": [`, `"https://a",`, `"https://a"]}`, read)
+	goldentest.Limits(t, "", "[", "", read)
+}
+
+func TestWrite(t *testing.T) {
+	set := mirrors.Set{
+		Mirrors: map[string]mirrors.Mirror{
+			"docker.io": {SkipFallback: true, Endpoints: []mirrors.Endpoint{
+				{URL: "https://m.example.com"}, {URL: "https://n.example.com/repository/hub/v2"}, {URL: "https://h.example.com/v2/hub", OverridePath: true}}},
+			"ghcr.io": {Endpoints: []mirrors.Endpoint{{URL: "https://g.example.com"}}},
+		},
+		Config: map[string]mirrors.HostConfig{
+			"m.example.com": {Auth: &mirrors.Auth{Username: "u", Password: mirrors.NewSecret("made-up")}, TLS: &mirrors.TLS{InsecureSkipVerify: true}},
+		},
+	}
+	files, report, err := dockerdaemon.Write(set)
+	require.NoError(t, err)
+	assert.Equal(t, convert.Files{"daemon.json": []byte(`{
+  "registry-mirrors": [
+    "https://m.example.com",
+    "https://n.example.com/repository/hub"
+  ],
+  "insecure-registries": [
+    "m.example.com"
+  ]
+}
+`)}, files)
+	assert.Equal(t, `loss: mirrors["docker.io"].skipFallback: Docker always falls back to Docker Hub (block Docker Hub in the network)
+changed: mirrors["docker.io"].endpoints[1]: versions of Docker differ in what they make of a path in a mirror's URL (check that pulls go through the mirror)
+loss: mirrors["docker.io"].endpoints[2]: Docker appends /v2 to the URL of a mirror (want an endpoint whose path ends in /v2)
+loss: mirrors["ghcr.io"]: Docker has mirrors for docker.io only (pull by the mirror's own name)
+loss: config["m.example.com"].auth: daemon.json has no credentials (write them to config.json, the format docker-config)
+changed: config["m.example.com"].tls.insecureSkipVerify: Docker asks an insecure registry with plain http as well (give Docker the CA of the registry instead)`, report.String())
+	assert.NotContains(t, report.String(), "made-up")
+}
