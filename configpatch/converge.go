@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/mirrorpatch/mirrorpatch/mirrors"
 )
@@ -37,6 +40,24 @@ type Plan struct {
 // which keeps no comments; when there is no patch, the configuration as it was,
 // byte for byte.
 func (p Plan) Result() []byte { return bytes.Clone(p.result) }
+
+// String says what changes, without any value.
+func (p Plan) String() string {
+	if p.Patch == nil {
+		return "nothing to change"
+	}
+	texts := make([]string, len(p.Changes))
+	for i, c := range p.Changes {
+		texts[i] = c.String()
+	}
+	return strings.Join(texts, "; ")
+}
+
+// Format writes what String returns, for every verb and flag.
+func (p Plan) Format(f fmt.State, _ rune) { io.WriteString(f, p.String()) }
+
+// LogValue is String, for log/slog.
+func (p Plan) LogValue() slog.Value { return slog.StringValue(p.String()) }
 
 // Change is one entry that a [Plan] changes.
 type Change struct {
@@ -129,6 +150,9 @@ func converge(current []byte, before *Effective, set mirrors.Set, v Version, o o
 	}
 	if d.deletes && v.below(1, 8, 0) {
 		return Plan{}, &Error{Path: "version", Reason: fmt.Sprintf("the change removes something, and a client of Talos %s does not know $patch: delete", v.number()), Fix: "1.8 or later"}
+	}
+	if len(d.documentDeletes)+len(d.documentWrites) > 0 && v.below(1, 12, 0) {
+		return Plan{}, &Error{Path: "version", Reason: fmt.Sprintf("the change concerns registry documents, which Talos %s does not know", v.number()), Fix: "1.12.0 or later"}
 	}
 	if d.writesLegacy && !before.hasV1Alpha1 {
 		return Plan{}, &Error{Reason: "the configuration has no v1alpha1 document for the legacy form", Fix: "the documents form (Talos 1.12.0 and later)"}

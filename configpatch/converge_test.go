@@ -120,6 +120,9 @@ func TestConvergeRefuses(t *testing.T) {
 	_, err = configpatch.Converge([]byte(old), set, version(t, "1.7.7"))
 	require.EqualError(t, err, "version: the change removes something, and a client of Talos 1.7.7 does not know $patch: delete (want 1.8 or later)")
 
+	_, err = configpatch.Converge([]byte("machine: {}\n---\napiVersion: v1alpha1\nkind: RegistryMirrorConfig\nname: ghcr.io\n"), set, version(t, "1.11.6"))
+	require.EqualError(t, err, "version: the change concerns registry documents, which Talos 1.11.6 does not know (want 1.12.0 or later)")
+
 	_, err = configpatch.Converge([]byte("apiVersion: v1alpha1\nkind: KmsgLogConfig\nname: x\nurl: tcp://192.0.2.1:1/\n"), set, version(t, "1.13"), configpatch.WithForm(configpatch.Legacy))
 	require.EqualError(t, err, "the configuration has no v1alpha1 document for the legacy form (want the documents form (Talos 1.12.0 and later))")
 

@@ -9,6 +9,7 @@ import (
 // locate fills in the lines of the entries. It is best effort: machinery, whose
 // decoder keeps no lines, has read the configuration already.
 func (e *Effective) locate(data []byte) {
+	defer func() { _ = recover() }() // a line that is missing is better than a panic of another decoder
 	type place struct {
 		kind Kind
 		name string

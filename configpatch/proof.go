@@ -237,7 +237,8 @@ func validate(cfg config.Provider) (lines []string, err error) {
 
 func load(data []byte) (cfg config.Provider, err error) {
 	defer recovered(&err)
-	return configloader.NewFromBytes(data)
+	cfg, err = configloader.NewFromBytes(data)
+	return cfg, withoutValues(err)
 }
 
 func loadPatch(data []byte) (patch configpatcher.Patch, err error) {
@@ -255,6 +256,7 @@ func loadPatch(data []byte) (patch configpatcher.Patch, err error) {
 // apply returns the configuration after the patches: as it was encoded, and
 // loaded again from that, as a node does.
 func apply(base []byte, patches ...Patch) (result config.Provider, data []byte, err error) {
+	defer func() { err = withoutValues(err) }()
 	defer recovered(&err)
 	loaded, err := Patches(patches).Load()
 	if err != nil {

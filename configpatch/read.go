@@ -3,6 +3,8 @@ package configpatch
 import (
 	"cmp"
 	"fmt"
+	"io"
+	"log/slog"
 	"maps"
 	"slices"
 
@@ -29,6 +31,17 @@ type Effective struct {
 	raw               v1alpha1.RegistriesConfig
 	hasV1Alpha1       bool
 }
+
+// String says how much there is. What there is, [Effective.Registries] prints.
+func (e *Effective) String() string {
+	return fmt.Sprintf("%d mirrors, %d hosts", len(e.Set.Mirrors), len(e.Set.Config))
+}
+
+// Format writes what String returns, for every verb and flag.
+func (e *Effective) Format(f fmt.State, _ rune) { io.WriteString(f, e.String()) }
+
+// LogValue is String, for log/slog.
+func (e *Effective) LogValue() slog.Value { return slog.StringValue(e.String()) }
 
 // Entry is one entry of a configuration: a registry's mirrors, a host's
 // credentials, or a host's TLS settings.

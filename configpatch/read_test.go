@@ -2,7 +2,9 @@ package configpatch_test
 
 import (
 	"encoding/base64"
+	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"strings"
 	"testing"
@@ -117,6 +119,39 @@ func TestReadBad(t *testing.T) {
 			assert.ErrorContains(t, err, tt.err)
 		})
 	}
+}
+
+// Machinery's errors quote the configuration.
+func TestErrorsHoldNoSecret(t *testing.T) {
+	for in, want := range map[string]string{
+		"machine: {registries: {config: {h.example.com: {auth: {passwrd: made-up, x: [made-up]}}}}}":                           `unknown keys: machine.registries.config["h.example.com"].auth.passwrd, machine.registries.config["h.example.com"].auth.x`,
+		"machine: {registries: {config: {h: {tls: {insecureSkipVerify: made-up}}}}}":                                           "line 1: cannot construct !!str [redacted] into bool",
+		"apiVersion: v1alpha1\nkind: RegistryMirrorConfig\nname: a\nendpoints: [{url: 'https://u:made-up%zz@h'}]\n":            "line 4: a URL with credentials does not parse",
+		"apiVersion: v1alpha1\nkind: RegistryMirrorConfig\nname: a\nendpoints: [{url: 'https://u:made/up@h:x'}]\n":             "line 4: a URL with credentials does not parse",
+		"apiVersion: v1alpha1\nkind: RegistryAuthConfig\nname: a\npasswrd: |\n  made-up\n  x: made\n":                          "unknown keys: passwrd",
+		"apiVersion: v1alpha1\nkind: RegistryMirrorConfig\nname: a\nendpoints: [{url: 'https://h', password: made-up, a: {}}]": "unknown keys: endpoints[0].a, endpoints[0].password",
+	} {
+		_, err := configpatch.Read([]byte(in))
+		require.ErrorContains(t, err, want)
+		for e := err; e != nil; e = errors.Unwrap(e) {
+			assert.NotContains(t, e.Error(), "made")
+		}
+	}
+}
+
+// Whatever prints a plan or a reading does not print what is in it.
+func TestPrinting(t *testing.T) {
+	set := mirrors.Set{Config: map[string]mirrors.HostConfig{"harbor.example.com": {Auth: &mirrors.Auth{IdentityToken: mirrors.NewSecret("made-up-new")}}}}
+	plan, err := configpatch.Converge([]byte(mixedConfig), set, version(t, "1.13"), configpatch.Own("harbor.example.com"))
+	require.NoError(t, err)
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
+		assert.Equal(t, "auth harbor.example.com: changed; tls harbor.example.com: removed", fmt.Sprintf(verb, plan))
+		assert.Equal(t, "2 mirrors, 1 hosts", fmt.Sprintf(verb, plan.Before))
+	}
+	var log strings.Builder
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "plan", plan, "patch", *plan.Patch, "after", plan.After)
+	assert.NotContains(t, log.String(), "made-up")
+	assert.Contains(t, log.String(), "mirrors.yaml (")
 }
 
 func TestMigrate(t *testing.T) {

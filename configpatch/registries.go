@@ -3,11 +3,8 @@ package configpatch
 import (
 	"bytes"
 	"fmt"
-	"strings"
 
 	"gopkg.in/yaml.v3"
-
-	"github.com/mirrorpatch/mirrorpatch/mirrors"
 )
 
 // Registries returns the effective configuration as YAML in the shape that
@@ -68,44 +65,4 @@ func (e Entry) origin() string {
 	default:
 		return fmt.Sprintf("%s%s; it hides machine.registries%s", e.Kind.document(), at(e.Line), at(e.Hidden))
 	}
-}
-
-// redact returns a copy in which the secrets say that they are one.
-func redact(set mirrors.Set) mirrors.Set {
-	set = set.DeepCopy()
-	for _, m := range set.Mirrors {
-		for i := range m.Endpoints {
-			m.Endpoints[i].URL = redactURL(m.Endpoints[i].URL)
-		}
-	}
-	hide := func(s *mirrors.Secret) {
-		if !s.IsZero() {
-			*s = mirrors.NewSecret(s.String())
-		}
-	}
-	for _, c := range set.Config {
-		if c.Auth != nil {
-			hide(&c.Auth.Password)
-			hide(&c.Auth.Auth)
-			hide(&c.Auth.IdentityToken)
-		}
-		if c.TLS != nil && c.TLS.ClientIdentity != nil {
-			hide(&c.TLS.ClientIdentity.Key)
-		}
-	}
-	return set
-}
-
-// redactURL hides what stands before the last @, which also holds for a URL that
-// does not parse.
-func redactURL(s string) string {
-	at := strings.LastIndexByte(s, '@')
-	if at < 0 {
-		return s
-	}
-	scheme := ""
-	if i := strings.Index(s, "://"); i >= 0 && i < at {
-		scheme = s[:i+len("://")]
-	}
-	return scheme + "[redacted]" + s[at:]
 }
