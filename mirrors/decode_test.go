@@ -31,6 +31,8 @@ var decodeCases = []struct {
 	{name: "JSON", in: `{"mirrors":{"*":{"endpoints":["http://a:5000"]}},"config":{"a:5000":{"auth":{"username":"u","password":"made-up"}}}}`,
 		want: Set{Mirrors: map[string]Mirror{"*": {Endpoints: []Endpoint{{URL: "http://a:5000"}}}},
 			Config: map[string]HostConfig{"a:5000": {Auth: &Auth{Username: "u", Password: NewSecret("made-up")}}}}},
+	{name: "JSON with tabs, and strings that YAML reads otherwise", in: "{\n\t\"config\": {\n\t\t\"a.io\": {\"auth\": {\"username\": \"\u2028\x7f\u0085\\ud83d\\ude00\\\\ud83d\\/\\u0041\"}}}}",
+		want: Set{Config: map[string]HostConfig{"a.io": {Auth: &Auth{Username: "\u2028\x7f\u0085\U0001f600\\ud83d/A"}}}}},
 	{name: "empty mapping", in: "{}", want: Set{}},
 	{name: "null is as if it were not there", in: "mirrors:\nconfig:\n  a.io:\n    auth:\n    tls: ~\n",
 		want: Set{Config: map[string]HostConfig{"a.io": {}}}},

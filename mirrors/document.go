@@ -2,12 +2,14 @@ package mirrors
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
@@ -48,6 +50,7 @@ func parseDocument(data []byte) (*yaml.Node, Findings) {
 			Message: fmt.Sprintf("%d bytes are too many", len(data)),
 			Fix:     fmt.Sprintf("want at most %d bytes", MaxSize)}}
 	}
+	data = jsonAsYAML(data)
 	if f := notText(data); f != nil {
 		return nil, Findings{*f}
 	}
@@ -81,6 +84,49 @@ func parseDocument(data []byte) (*yaml.Node, Findings) {
 			Fix: "want a mapping; an empty one is written {}"}}
 	}
 	return root, nil
+}
+
+// jsonAsYAML escapes in a JSON text what YAML would read otherwise: a few characters that
+// are line breaks or forbidden in YAML, escaped slashes and pairs of escaped surrogates. All
+// of it can only stand inside strings. Other text it returns as it is.
+func jsonAsYAML(data []byte) []byte {
+	trimmed := bytes.TrimLeft(data, " \t\r\n")
+	if len(trimmed) == 0 || trimmed[0] != '{' || !json.Valid(data) || !utf8.Valid(data) {
+		return data
+	}
+	var out []byte // nil as long as nothing changed
+	done := 0
+	put := func(from, to int, text string) {
+		out = append(append(out, data[done:from]...), text...)
+		done = to
+	}
+	for i := 0; i < len(data); {
+		if data[i] == '\\' {
+			if i+12 <= len(data) && data[i+1] == 'u' && data[i+6] == '\\' && data[i+7] == 'u' {
+				high, _ := strconv.ParseUint(string(data[i+2:i+6]), 16, 32)
+				low, _ := strconv.ParseUint(string(data[i+8:i+12]), 16, 32)
+				if r := utf16.DecodeRune(rune(high), rune(low)); r != utf8.RuneError {
+					put(i, i+12, fmt.Sprintf("\\U%08x", r))
+					i += 12
+					continue
+				}
+			}
+			if data[i+1] == '/' {
+				put(i, i+2, "/") // yaml.v3 3.0.1 does not know this escape of YAML 1.2
+			}
+			i += 2
+			continue
+		}
+		r, size := utf8.DecodeRune(data[i:])
+		if r == 0x7f || r >= 0x80 && r < 0xa0 || r == 0x2028 || r == 0x2029 || r == 0xfeff || r == 0xfffe || r == 0xffff {
+			put(i, i+size, fmt.Sprintf("\\u%04x", r))
+		}
+		i += size
+	}
+	if out == nil {
+		return data
+	}
+	return append(out, data[done:]...)
 }
 
 // nextDocument turns a panic of the YAML library into an error: yaml.v3 3.0.1

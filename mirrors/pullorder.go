@@ -166,11 +166,11 @@ func (n *node) why(registry string, c, m route) []string {
 	if mir, ok := n.mirrors[m.dirKey]; ok && mir.skipFallback && len(mir.endpoints) == 0 {
 		say("skipFallback without endpoints: machined has nowhere to go, containerd goes to the upstream")
 	}
-	if c.err == "" && m.err == "" && c.dirKey == m.dirKey {
+	if c.err == "" && m.err == "" && (c.dirKey == m.dirKey || len(why) == 0) {
 		why = append(why, n.hopDifferences(registry, c, m)...)
 	}
 	if len(why) == 0 {
-		why = append(why, n.hopDifferences(registry, c, m)...)
+		say("the lists differ") // the cases above are meant to be all there are
 	}
 	return why
 }
@@ -181,37 +181,43 @@ func (n *node) hopDifferences(registry string, c, m route) (why []string) {
 			why = append(why, s)
 		}
 	}
+	endpoints := n.mirrors[m.dirKey].endpoints
+	for i, e := range endpoints {
+		last := n.mirrors[m.dirKey].skipFallback && i == len(endpoints)-1
+		switch {
+		case last && c.cause == causeMirror && len(c.hops) > 0 && c.hops[len(c.hops)-1].fallback:
+			say("%s has no host: containerd puts the upstream in its place, machined does not", quote(e.URL))
+		case e.URL == "":
+			say("an endpoint is empty: containerd and machined make different URLs of it, and both are useless")
+		case !strings.HasPrefix(e.URL, "http"):
+			say("%s does not begin with http: containerd puts https:// before it, machined takes it apart as it is", quote(e.URL))
+		}
+	}
 	for i := range min(len(c.hops), len(m.hops)) {
 		a, b := c.hops[i], m.hops[i]
-		switch {
-		case a.endpoint != b.endpoint:
+		if a.endpoint != b.endpoint || a.host != b.host {
 			continue
-		case a.host != b.host && a.endpoint != "":
-			say("%s does not begin with http: containerd puts https:// before it, machined takes it apart as it is", quote(a.endpoint))
-			continue
-		case (a.scheme != b.scheme || a.httpFallback) && a.fallback:
-			say("%s is this machine to containerd: it may use plain HTTP there, machined wants HTTPS", registry)
-		case a.scheme != b.scheme:
-			say("containerd tries HTTPS before HTTP for %s, since it has TLS settings", quote(a.endpoint))
+		}
+		if a.scheme != b.scheme || a.httpFallback != b.httpFallback {
+			if a.fallback {
+				say("%s is this machine to containerd: it may use plain HTTP there, machined wants HTTPS", registry)
+			} else {
+				say("containerd tries HTTPS before HTTP for %s, since it has TLS settings", quote(a.endpoint))
+			}
 		}
 		if !n.sameTLS(a.tls, b.tls) {
-			if registry == "docker.io" && a.fallback && a.tls != "" || a.tls == "" && b.tls == hubHost && len(c.hops) == 1 {
+			switch {
+			case a.fallback && registry == hubName && c.cause != causeMirror:
 				say("for Docker Hub without a mirror containerd takes the TLS settings of docker.io, machined those of registry-1.docker.io")
-			} else if a.fallback {
+			case a.fallback:
 				say("containerd does not use the TLS settings of config[%q] for the fallback to a registry that has mirrors, machined does", b.tls)
-			} else {
+			default:
 				say("containerd takes the TLS settings of config[%q], machined those of config[%q]", a.tls, b.tls)
 			}
 		}
 		if !n.sameAuth(a.auth, b.auth) {
 			say("credentials under docker.io are those of registry-1.docker.io to containerd, and those of an endpoint with the host docker.io to machined")
 		}
-	}
-	if len(c.hops) != len(m.hops) {
-		say("containerd tries %d URLs, machined %d", len(c.hops), len(m.hops))
-	}
-	if len(why) == 0 {
-		say("the lists differ")
 	}
 	return why
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
@@ -111,6 +112,11 @@ func (w *yamlWriter) value(s string) *yaml.Node {
 	}
 	if err := n.Encode(s); err != nil {
 		w.err = errors.Join(w.err, err)
+	}
+	if n.Tag != "!!str" || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
+		// yaml.v3 3.0.1 takes "<<" for a merge key, and writes some block scalars
+		// that no YAML reader takes, its own included.
+		*n = yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s, Style: yaml.DoubleQuotedStyle}
 	}
 	return n
 }
