@@ -1,7 +1,6 @@
 package escape
 
 import (
-	"encoding/binary"
 	"slices"
 	"strings"
 )
@@ -11,35 +10,36 @@ import (
 type prefixing struct {
 	prefix  byte
 	special string
-	is      [256]uint8 // 1 for a special byte
+	// table has for each byte what is written for it, in two bytes, the first
+	// one low, and from bit 16 on how many of them count.
+	table [256]uint32
 }
 
 func newPrefixing(prefix byte, special string) *prefixing {
 	p := &prefixing{prefix: prefix, special: special}
+	for c := range p.table {
+		p.table[c] = uint32(c) | 1<<16
+	}
 	for i := range len(special) {
-		p.is[special[i]] = 1
+		c := special[i]
+		p.table[c] = uint32(prefix) | uint32(c)<<8 | 2<<16
 	}
 	return p
 }
 
-const (
-	low  = 0x0101010101010101
-	high = 0x8080808080808080
-)
-
-// found has a bit set when one of the eight bytes of x is the byte c.
-func found(x uint64, c byte) uint64 {
-	x ^= low * uint64(c)
-	return (x - low) &^ x & high
-}
-
 // append appends the encoded s to dst. It makes room once, for exactly what
-// is missing. A stretch without special bytes is found by the vector code of
-// strings.IndexByte and copied; elsewhere eight bytes are looked at together,
-// and those among which a special one stands are written without a branch, so
-// that a body of nothing but special bytes is no slower.
+// is missing.
+//
+// Where special bytes are rare, strings.IndexByte finds them and what lies
+// between is copied. Where they are not, each byte is written as two of which
+// the next byte overwrites what does not count: there is no branch to be
+// predicted, and a body of nothing but special bytes takes no longer.
 func (p *prefixing) append(dst []byte, s string) []byte {
-	if room := cap(dst) - len(dst); room < 2*len(s) {
+	room := cap(dst) - len(dst)
+	if room >= len(s) && len(s) >= 24 && p.clean(s) {
+		return append(dst, s...)
+	}
+	if room < 2*len(s) {
 		need := len(s)
 		for i := range len(p.special) {
 			need += strings.Count(s, p.special[i:i+1])
@@ -51,34 +51,31 @@ func (p *prefixing) append(dst []byte, s string) []byte {
 	}
 	j := len(dst)
 	d := dst[:cap(dst)]
-	a, b, c := p.special[0], p.special[min(1, len(p.special)-1)], p.special[len(p.special)-1]
 	for len(s) > 0 {
-		const stretch = 2048
-		part := s[:min(len(s), stretch)]
+		part := s[:min(len(s), 8192)]
 		s = s[len(part):]
-		if p.clean(part) {
-			j += copy(d[j:], part)
-			continue
-		}
 		i := 0
-		for ; i+8 <= len(part); i += 8 {
-			q := part[i : i+8]
-			x := uint64(q[0]) | uint64(q[1])<<8 | uint64(q[2])<<16 | uint64(q[3])<<24 | uint64(q[4])<<32 | uint64(q[5])<<40 | uint64(q[6])<<48 | uint64(q[7])<<56
-			if found(x, a)|found(x, b)|found(x, c) == 0 {
-				binary.LittleEndian.PutUint64(d[j:], x)
-				j += 8
-				continue
+		if len(part) >= 64 {
+			i, j = p.sparse(d, j, part)
+		}
+		// Eight bytes and the one that may be too much; never the last byte
+		// of the part, so that something overwrites what is too much.
+		for i+8 < len(part) && j+17 <= len(d) {
+			w := (*[17]byte)(d[j:])
+			o := uint(0)
+			for _, c := range []byte(part[i : i+8]) {
+				e := p.table[c]
+				o &= 15 // it is, and so the compiler need not check
+				w[o], w[o+1] = byte(e), byte(e>>8)
+				o += uint(e >> 16)
 			}
-			for k := range 8 {
-				d[j] = p.prefix
-				j += int(p.is[q[k]])
-				d[j] = q[k]
-				j++
-			}
+			i, j = i+8, j+int(o)
 		}
 		for ; i < len(part); i++ {
-			d[j] = p.prefix
-			j += int(p.is[part[i]])
+			if p.table[part[i]]>>16 == 2 {
+				d[j] = p.prefix
+				j++
+			}
 			d[j] = part[i]
 			j++
 		}
@@ -93,4 +90,44 @@ func (p *prefixing) clean(s string) bool {
 		}
 	}
 	return true
+}
+
+// sparse encodes part into d from j on, until it is done or special bytes
+// turn out to be frequent. It returns how far it came in both.
+func (p *prefixing) sparse(d []byte, j int, part string) (int, int) {
+	index := func(k, from int) int {
+		if k < len(p.special) {
+			if i := strings.IndexByte(part[from:], p.special[k]); i >= 0 {
+				return from + i
+			}
+		}
+		return len(part)
+	}
+	a, b, c := index(0, 0), index(1, 0), index(2, 0)
+	const batch, gap = 16, 24
+	done, mark := 0, 0
+	for n := batch; ; n-- {
+		next := min(a, b, c)
+		j += copy(d[j:], part[done:next])
+		if next == len(part) {
+			return next, j
+		}
+		d[j], d[j+1] = p.prefix, part[next]
+		j += 2
+		done = next + 1
+		switch next {
+		case a:
+			a = index(0, done)
+		case b:
+			b = index(1, done)
+		default:
+			c = index(2, done)
+		}
+		if n == 0 {
+			if done-mark < batch*gap {
+				return done, j
+			}
+			n, mark = batch, done
+		}
+	}
 }
