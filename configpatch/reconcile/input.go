@@ -44,8 +44,8 @@ const maxEnv = escape.MaxArgument - 256
 //
 // The value is base64, as the Secret stores it and as the CAs of a Talos
 // machine configuration are written (escape.Base64 is its Form). With Decode it is
-// the text behind the base64, of the Form escape.Any. Text that is not UTF-8
-// or that holds a NUL byte ends the script with exit code 1.
+// the text behind the base64, of the Form escape.Any, without its final newlines, which
+// the shell's $( ) leaves out. Text that is not UTF-8 or that holds a NUL byte ends the script with exit code 1.
 type FromSecret struct {
 	Namespace string // empty: the template's
 	Name, Key string

@@ -95,14 +95,14 @@ func secrets() map[string]string {
 
 func fullCluster() cluster {
 	return cluster{
-		Fields: map[string]string{
+		fields: map[string]string{
 			"tenant-a services tenant-a {.spec.clusterIP}":                                     "10.96.0.10",
 			`fleet clusters.cluster.x-k8s.io tenant-a {.metadata.annotations.example\.com/id}`: "bWFkZXVw_-0=",
 			`tenant-a secret tenant-a-talos {.data.ca\.crt}`:                                   b64("a made-up CA"),
 			`fleet secret tenant-a-ca {.data.tls\.crt}`:                                        b64("another made-up CA\n"),
 			`tenant-a secret tenant-a-note {.data.note}`:                                       b64(note),
 		},
-		Late: map[string]int{},
+		late: map[string]int{},
 	}
 }
 
@@ -172,8 +172,8 @@ func TestStrategicPatches(t *testing.T) {
 	})
 }
 
-// yamlNote is note as the script writes it.
-const yamlNote = `"\n \"two\"\x09lines: ${JOIN_TOKEN} $(TALOS_TOKEN) \\ ` + "`id`" + `\n\n"`
+// yamlNote is note as the script writes it, without its final newlines.
+const yamlNote = `"\n \"two\"\x09lines: ${JOIN_TOKEN} $(TALOS_TOKEN) \\ ` + "`id`" + `"`
 
 func TestSkeleton(t *testing.T) {
 	want := strings.NewReplacer(
@@ -183,7 +183,7 @@ func TestSkeleton(t *testing.T) {
 	p := readManifests(t, mustManifests(t, skeletonJob()).Bytes())
 	shelltest.Each(t, func(t *testing.T, sh shelltest.Shell) {
 		c := fullCluster()
-		c.Late["tenant-a services tenant-a {.spec.clusterIP}"] = 2
+		c.late["tenant-a services tenant-a {.spec.clusterIP}"] = 2
 		r := p.start(t, sh, secrets(), c)
 		require.Zero(t, r.exit, r.stderr)
 		got := readTemplate(t, r.applied)
@@ -228,31 +228,31 @@ func TestInputsThatDoNotFit(t *testing.T) {
 		message string
 	}{
 		{"missing", func(c *cluster, _ map[string]string) {
-			delete(c.Fields, `tenant-a secret tenant-a-talos {.data.ca\.crt}`)
+			delete(c.fields, `tenant-a secret tenant-a-talos {.data.ca\.crt}`)
 		},
 			"mirrorpatch: TALOS_CA: key ca.crt of secret tenant-a/tenant-a-talos is empty or not there after 3 tries\n"},
-		{"empty", func(c *cluster, _ map[string]string) { c.Fields[`tenant-a services tenant-a {.spec.clusterIP}`] = "" },
+		{"empty", func(c *cluster, _ map[string]string) { c.fields[`tenant-a services tenant-a {.spec.clusterIP}`] = "" },
 			"mirrorpatch: API_ADDRESS: {.spec.clusterIP} of services tenant-a/tenant-a is empty or not there after 3 tries\n"},
-		{"too late", func(c *cluster, _ map[string]string) { c.Late[`fleet secret tenant-a-ca {.data.tls\.crt}`] = 3 },
+		{"too late", func(c *cluster, _ map[string]string) { c.late[`fleet secret tenant-a-ca {.data.tls\.crt}`] = 3 },
 			"K8S_CA: key tls.crt of secret fleet/tenant-a-ca is empty or not there after 3 tries\n"},
 		{"headless", func(c *cluster, _ map[string]string) {
-			c.Fields[`tenant-a services tenant-a {.spec.clusterIP}`] = "None"
+			c.fields[`tenant-a services tenant-a {.spec.clusterIP}`] = "None"
 		},
 			"API_ADDRESS: "},
 		{"a second line", func(c *cluster, _ map[string]string) {
-			c.Fields[`tenant-a services tenant-a {.spec.clusterIP}`] = "10.0.0.1\n  evil: " + marker
+			c.fields[`tenant-a services tenant-a {.spec.clusterIP}`] = "10.0.0.1\n  evil: " + marker
 		}, "API_ADDRESS: "},
-		{"not base64", func(c *cluster, _ map[string]string) { c.Fields[`fleet secret tenant-a-ca {.data.tls\.crt}`] = marker },
+		{"not base64", func(c *cluster, _ map[string]string) { c.fields[`fleet secret tenant-a-ca {.data.tls\.crt}`] = marker },
 			"K8S_CA: "},
 		{"environment", func(_ *cluster, s map[string]string) { s["tenant-a-join token"] = marker }, "JOIN_TOKEN: "},
 		{"empty environment", func(_ *cluster, s map[string]string) { s["tenant-a-join token"] = "" }, "JOIN_TOKEN: "},
 		{"NUL", func(c *cluster, _ map[string]string) {
-			c.Fields[`tenant-a secret tenant-a-note {.data.note}`] = b64(marker + "\x00" + marker)
+			c.fields[`tenant-a secret tenant-a-note {.data.note}`] = b64(marker + "\x00" + marker)
 		}, "NOTE: key note of secret tenant-a/tenant-a-note is not the base64 of text without NUL bytes\n"},
-		{"half base64", func(c *cluster, _ map[string]string) { c.Fields[`tenant-a secret tenant-a-note {.data.note}`] = "YWJ" },
+		{"half base64", func(c *cluster, _ map[string]string) { c.fields[`tenant-a secret tenant-a-note {.data.note}`] = "YWJ" },
 			"NOTE: key note of secret tenant-a/tenant-a-note is not the base64 of text without NUL bytes\n"},
 		{"not UTF-8", func(c *cluster, _ map[string]string) {
-			c.Fields[`tenant-a secret tenant-a-note {.data.note}`] = b64(marker + "\xff")
+			c.fields[`tenant-a secret tenant-a-note {.data.note}`] = b64(marker + "\xff")
 		}, "NOTE"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -274,7 +274,7 @@ func TestInputsThatDoNotFit(t *testing.T) {
 func TestKubectlFails(t *testing.T) {
 	for _, j := range []Job{patchesJob(), skeletonJob()} {
 		c := fullCluster()
-		c.ApplyExit = 7
+		c.applyExit = 7
 		p := readManifests(t, mustManifests(t, j).Bytes())
 		shelltest.Each(t, func(t *testing.T, sh shelltest.Shell) {
 			r := p.start(t, sh, secrets(), c)
@@ -340,26 +340,31 @@ func TestTransport(t *testing.T) {
 		return j
 	}
 	for _, c := range []struct {
-		name string
-		job  Job
-		want Transport
+		name       string
+		job        Job
+		want       Transport
+		serverSide bool
 	}{
-		{"small", patchesJob(), InCommand},
-		{"largest argument", sized(131071, "$"), InCommand},
-		{"one byte more", sized(131072, "$"), InConfigMap},
-		{"server side", sized(400000, "x"), InConfigMap},
-		{"largest file", sized(1<<20, "x"), InConfigMap},
+		{"small", patchesJob(), InCommand, false},
+		{"largest argument", sized(131071, "$"), InCommand, false},
+		{"one byte more", sized(131072, "$"), InConfigMap, false},
+		{"client side", sized(190000, "x"), InConfigMap, false},
+		{"annotation too large", sized(198000, "x"), InConfigMap, true},
+		{"as JSON too large", sized(132000, "\""), InConfigMap, true},
+		{"largest file", sized(1<<20, "x"), InConfigMap, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := mustManifests(t, c.job)
 			require.Equal(t, c.want, o.Transport())
 			p := readManifests(t, o.Bytes())
+			verbs := fmt.Sprint(p.kind("Role")[0]["rules"].([]any)[1].(map[string]any)["verbs"])
+			require.Equal(t, map[bool]string{true: "[patch]", false: "[get patch]"}[c.serverSide], verbs)
 			require.Len(t, p.kind("ConfigMap"), map[Transport]int{InConfigMap: 1}[c.want])
 			shelltest.Each(t, func(t *testing.T, sh shelltest.Shell) {
 				r := p.start(t, sh, nil, cluster{})
 				require.Zero(t, r.exit, r.stderr)
 				require.Equal(t, string(c.job.Template.StrategicPatches[0]), readTemplate(t, r.applied).Spec.Template.Spec.StrategicPatches[0])
-				require.Equal(t, c.job.Template.serverSide(), strings.Contains(r.calls[0], "--server-side"))
+				require.Equal(t, map[bool]string{true: "apply --server-side --force-conflicts -n tenant-a -f -", false: "apply -n tenant-a -f -"}[c.serverSide], r.calls[0])
 			})
 		})
 	}

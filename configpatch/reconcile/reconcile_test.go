@@ -18,123 +18,79 @@ import (
 	"github.com/stretchr/testify/require"
 	"gopkg.in/yaml.v3"
 
+	"github.com/mirrorpatch/mirrorpatch/escape"
 	"github.com/mirrorpatch/mirrorpatch/internal/kubelettest"
 	"github.com/mirrorpatch/mirrorpatch/internal/shelltest"
 )
 
-// TestMain makes this test binary a stand-in for kubectl, talosctl and sleep when it runs under those names.
-func TestMain(m *testing.M) {
-	switch filepath.Base(os.Args[0]) {
-	case "kubectl":
-		os.Exit(kubectl(os.Getenv("CLUSTER"), os.Args[1:]))
-	case "talosctl":
-		os.Exit(talosctl(os.Getenv("CLUSTER"), os.Args[1:]))
-	case "sleep":
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
-}
-
 // cluster is what the stand-in for kubectl finds.
 type cluster struct {
-	// Fields are by "namespace resource name jsonpath".
-	Fields map[string]string
-	// Late is how many gets of a field find nothing, without an error, before it is there.
-	Late map[string]int
-	// ApplyExit is the exit code of kubectl apply.
-	ApplyExit int
+	fields    map[string]string // by "namespace resource name jsonpath"
+	late      map[string]int    // how many gets of a field find nothing, without an error, before it is there
+	applyExit int               // the exit code of kubectl apply
 }
 
-// kubectl answers as kubectl 1.32 does, for the calls that scripts of this package make and no others.
-func kubectl(dir string, args []string) int {
-	log := func(name, text string) {
-		f, err := os.OpenFile(filepath.Join(dir, name), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-		if err == nil {
-			_, err = f.WriteString(text)
+// programs are stand-ins, as scripts for /bin/sh, which is cheap to start. They work in the directory $CLUSTER.
+func (c cluster) programs() map[string]string {
+	// kubectl answers as kubectl 1.32 does, for the calls that scripts of this package make and no others.
+	var answers strings.Builder
+	for i, key := range sortedKeys(c.fields) {
+		fmt.Fprintf(&answers, "%s)\n", quoteWord(key))
+		if n := c.late[key]; n > 0 {
+			fmt.Fprintf(&answers, "echo >>late%d\n[ $(wc -l <late%d) -gt %d ] || exit 0\n", i, i, n)
 		}
-		if err != nil {
-			panic(err)
-		}
-		f.Close()
+		fmt.Fprintf(&answers, "printf %%s %s\nexit 0 ;;\n", quoteWord(c.fields[key]))
 	}
-	var c cluster
-	data, err := os.ReadFile(filepath.Join(dir, "cluster.json"))
-	if err == nil {
-		err = json.Unmarshal(data, &c)
+	return map[string]string{
+		"kubectl": `#!/bin/sh
+cd "$CLUSTER" || exit 70
+if [ $# = 8 ] && [ "$1 $4 $6 $8" = 'get -n -o --request-timeout=30s' ]; then
+key="$5 $2 $3 ${7#jsonpath=}"
+printf 'get %s\n' "$key" >>calls
+case $key in
+` + answers.String() + `esac
+printf 'Error from server (NotFound): %s "%s" not found\n' "$2" "$3" >&2
+exit 1
+fi
+case $#:$* in
+"5:apply -n ${3-} -f -" | "7:apply --server-side --force-conflicts -n ${5-} -f -")
+printf '%s\n' "$*" >>calls
+` + fmt.Sprintf("if [ %d -ne 0 ]; then cat >/dev/null; echo refused >&2; exit %d; fi\n", c.applyExit, c.applyExit) + `cat >>applied
+exit ;;
+esac
+printf 'kubectl: unexpected arguments\n' >&2
+exit 64
+`,
+		// talosctl writes its arguments down, and fails for the node fails.example.com.
+		"talosctl": `#!/bin/sh
+cd "$CLUSTER" || exit 70
+printf '%s\000' "$@" 'end of call' >>calls
+if [ "$4" = fails.example.com ]; then
+echo 'error applying new configuration' >&2
+exit 3
+fi
+`,
+		"sleep": "#!/bin/sh\n",
 	}
-	if err != nil {
-		panic(err)
-	}
-	switch {
-	case len(args) == 8 && args[0] == "get" && args[3] == "-n" && args[5] == "-o" && strings.HasPrefix(args[6], "jsonpath=") && args[7] == "--request-timeout=30s":
-		key := strings.Join([]string{args[4], args[1], args[2], strings.TrimPrefix(args[6], "jsonpath=")}, " ")
-		log("calls", "get "+key+"\n")
-		calls, _ := os.ReadFile(filepath.Join(dir, "calls"))
-		if strings.Count(string(calls), "get "+key+"\n") <= c.Late[key] {
-			return 0
-		}
-		value, ok := c.Fields[key]
-		if !ok {
-			fmt.Fprintf(os.Stderr, "Error from server (NotFound): %s %q not found\n", args[1], args[2])
-			return 1
-		}
-		fmt.Print(value)
-		return 0
-	case len(args) == 5 && slices.Equal(args[:2], []string{"apply", "-n"}) && slices.Equal(args[3:], []string{"-f", "-"}),
-		len(args) == 7 && slices.Equal(args[:4], []string{"apply", "--server-side", "--force-conflicts", "-n"}) && slices.Equal(args[5:], []string{"-f", "-"}):
-		stdin, err := io.ReadAll(os.Stdin)
-		if err != nil {
-			panic(err)
-		}
-		log("calls", strings.Join(args, " ")+"\n")
-		if c.ApplyExit != 0 {
-			fmt.Fprintln(os.Stderr, "Error from server: refused")
-			return c.ApplyExit
-		}
-		log("applied", string(stdin))
-		return 0
-	}
-	fmt.Fprintf(os.Stderr, "kubectl: unexpected arguments %q\n", args)
-	return 64
 }
 
-// talosctl writes its arguments down, one JSON list a line, and fails for the node fails.example.com.
-func talosctl(dir string, args []string) int {
-	f, err := os.OpenFile(filepath.Join(dir, "calls"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err == nil {
-		err = json.NewEncoder(f).Encode(args)
-	}
-	if err != nil {
-		panic(err)
-	}
-	f.Close()
-	if slices.Contains(args, "fails.example.com") {
-		fmt.Fprintln(os.Stderr, "error applying new configuration")
-		return 3
-	}
-	return 0
-}
+func quoteWord(s string) string { return string(escape.AppendWord(nil, s)) }
 
 // run is one execution of a script.
 type run struct {
 	exit           int
 	stdout, stderr string
 	applied        string   // what kubectl apply got
-	calls          []string // what kubectl was asked for
+	calls          []string // what kubectl or talosctl was called with
 }
 
 // execute runs a shell with kubectl on PATH and nothing in the environment but env.
 func execute(t testing.TB, argv []string, env []string, c cluster) run {
 	t.Helper()
 	dir := t.TempDir()
-	self, err := os.Executable()
-	require.NoError(t, err)
-	for _, name := range []string{"kubectl", "talosctl", "sleep"} {
-		require.NoError(t, os.Symlink(self, filepath.Join(dir, name)))
+	for name, text := range c.programs() {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700))
 	}
-	state, err := json.Marshal(c)
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "cluster.json"), state, 0o600))
 
 	// A shell may look in PATH of this process for itself.
 	program, err := exec.LookPath(argv[0])
@@ -155,7 +111,11 @@ func execute(t testing.TB, argv []string, env []string, c cluster) run {
 		r.applied = string(applied)
 	}
 	if calls, err := os.ReadFile(filepath.Join(dir, "calls")); err == nil {
-		r.calls = strings.Split(strings.TrimSuffix(string(calls), "\n"), "\n")
+		end := "\n"
+		if bytes.Contains(calls, []byte{0}) {
+			end = "\x00end of call\x00"
+		}
+		r.calls = strings.Split(strings.TrimSuffix(string(calls), end), end)
 	}
 	return r
 }

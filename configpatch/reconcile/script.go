@@ -51,8 +51,8 @@ reconcile_get() {
 }
 `
 
-// decode prints the text behind the base64 that get finds. $( ) would drop final newlines,
-// hence the x; it also drops NUL bytes, but in zsh, which encoding the text again brings to light.
+// decode prints the text behind the base64 that get finds. Whether all of it came through is
+// seen by encoding it again: $( ) drops NUL bytes, but in zsh; and final newlines, hence the x.
 const decode = `
 reconcile_decode() {
   reconcile_what=$1

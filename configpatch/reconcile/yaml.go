@@ -120,7 +120,7 @@ func writeScalar(b *strings.Builder, v any, indent int) {
 // plain holds words that YAML 1.1 and 1.2 read as text, besides those in notPlain.
 var (
 	plain    = regexp.MustCompile(`^[A-Za-z/][A-Za-z0-9._/-]*$`)
-	notPlain = regexp.MustCompile(`(?i)^(true|false|yes|no|on|off|y|n|null|nan|inf)$`)
+	notPlain = regexp.MustCompile(`(?i)^(true|false|yes|no|on|off|y|n|null)$`)
 )
 
 // scalar returns s, which must be UTF-8, on one line.
