@@ -110,13 +110,12 @@ func (w *yamlWriter) value(s string) *yaml.Node {
 		w.err = errors.Join(w.err, errors.New("a string of the Set is not UTF-8"))
 		return n
 	}
-	if err := n.Encode(s); err != nil {
-		w.err = errors.Join(w.err, err)
-	}
-	if n.Tag != "!!str" || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
-		// yaml.v3 3.0.1 takes "<<" for a merge key, and writes some block scalars
-		// that no YAML reader takes, its own included.
+	// yaml.v3 3.0.1 takes "<<" for a merge key, and writes some block scalars
+	// that no YAML reader takes, its own included.
+	if s == "<<" || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
 		*n = yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s, Style: yaml.DoubleQuotedStyle}
+	} else if err := n.Encode(s); err != nil {
+		w.err = errors.Join(w.err, err)
 	}
 	return n
 }
