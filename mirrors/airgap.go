@@ -63,24 +63,24 @@ func (n *node) leak(registry string, r route) (rule, reason string) {
 	switch r.cause {
 	case causeTLSOnly:
 		if _, ok := n.mirrors["*"]; ok {
-			return "wildcard-bypassed", n.why(registry, r, route{dirKey: r.dirKey})[0]
+			return RuleWildcardBypassed, n.why(registry, r, route{dirKey: r.dirKey})[0]
 		}
 	case causeMirror:
 		m := n.mirrors[r.dirKey]
 		if m.skipFallback && len(m.endpoints) == 0 {
-			return "skip-fallback-alone", "skipFallback has no effect on containerd without an endpoint"
+			return RuleSkipFallbackAlone, "skipFallback has no effect on containerd without an endpoint"
 		}
 		if m.skipFallback {
-			return "endpoint-scheme", "containerd finds no host in the last endpoint and puts the upstream in its place"
+			return RuleEndpointScheme, "containerd finds no host in the last endpoint and puts the upstream in its place"
 		}
 		return "fallback", "the mirror " + quote(r.dirKey) + " has no skipFallback"
 	}
 	for _, name := range n.names {
 		if hubAlias(name) == registry && name != registry {
-			return "registry-alias", "the mirror " + quote(name) + " is not used for " + registry
+			return RuleRegistryAlias, "the mirror " + quote(name) + " is not used for " + registry
 		}
 		if name != "*" && strings.EqualFold(name, registry) || strings.HasSuffix(name, "://"+registry) {
-			return "registry-name", "the mirror " + quote(name) + " is not used for " + registry
+			return RuleRegistryName, "the mirror " + quote(name) + " is not used for " + registry
 		}
 	}
 	return "no-mirror", "no mirror has the key " + quote(registry) + `, and there is no "*"`

@@ -77,7 +77,7 @@ func newChecker(set Set, opts []CheckOption) *checker {
 
 func (c *checker) run() []finding {
 	if c.badVersion != nil {
-		c.mirrorProblem("version-feature", SeverityError, Place{}, c.badVersion.Error(), "want a version such as v1.13.9")
+		c.mirrorProblem(RuleVersionFeature, SeverityError, Place{}, c.badVersion.Error(), "want a version such as v1.13.9")
 	}
 	c.node = newNode(c.set, c.facts)
 	c.keys = slices.Sorted(maps.Keys(c.set.Config))
@@ -178,7 +178,7 @@ func hostname(host string) string {
 func (c *checker) versions() {
 	form := c.inForm()
 	if form == "documents" && c.version.before(1, 12, 0) {
-		c.mirrorProblem("version-feature", SeverityError, Place{},
+		c.mirrorProblem(RuleVersionFeature, SeverityError, Place{},
 			fmt.Sprintf("Talos %s does not know the document form", c.version), "want Talos 1.12.0 or later, or the legacy form")
 	}
 }
@@ -188,7 +188,7 @@ func (c *checker) mirror(name string, m Mirror) {
 	es := c.endpoints(name)
 	tooOld := func(field, what string, major, minor int, since string) {
 		if c.version.before(major, minor, 0) {
-			c.mirrorProblem("version-feature", SeverityError, mirrorPlace(name, field),
+			c.mirrorProblem(RuleVersionFeature, SeverityError, mirrorPlace(name, field),
 				fmt.Sprintf("Talos %s does not know %s", c.version, what), "want Talos "+since+" or later")
 		}
 	}
@@ -212,7 +212,7 @@ func (c *checker) mirror(name string, m Mirror) {
 	}
 	c.duplicates(name, m)
 	if mixed >= 0 && c.inForm() == "legacy" {
-		c.mirrorProblem("legacy-override", SeverityError, mirrorPlace(name, fmt.Sprintf("endpoints[%d].overridePath", mixed)),
+		c.mirrorProblem(RuleLegacyOverride, SeverityError, mirrorPlace(name, fmt.Sprintf("endpoints[%d].overridePath", mixed)),
 			fmt.Sprintf("overridePath is %t here and %t at endpoints[0]; the legacy form has it once for a mirror", es[mixed].OverridePath, es[0].OverridePath),
 			"want the same for all endpoints of a mirror, or the document form (Talos 1.12.2 and later)")
 	}
@@ -220,11 +220,11 @@ func (c *checker) mirror(name string, m Mirror) {
 		tooOld("skipFallback", "skipFallback", 1, 9, "1.9")
 		if len(es) == 0 {
 			if c.imageCache {
-				c.mirrorProblem("skip-fallback-alone", SeverityInfo, mirrorPlace(name, "skipFallback"),
+				c.mirrorProblem(RuleSkipFallbackAlone, SeverityInfo, mirrorPlace(name, "skipFallback"),
 					"skipFallback and no endpoint: only images of the image cache can be pulled", "")
 			} else {
 				c.explained[name] = true
-				c.mirrorProblem("skip-fallback-alone", SeverityError, mirrorPlace(name, "skipFallback"),
+				c.mirrorProblem(RuleSkipFallbackAlone, SeverityError, mirrorPlace(name, "skipFallback"),
 					"skipFallback and no endpoint: machined refuses to pull, containerd goes to the upstream",
 					"want an endpoint, or no skipFallback; it makes sense with the image cache only")
 			}
@@ -242,14 +242,14 @@ func (c *checker) registryName(name string) {
 		return
 	case "index.docker.io", hubHost, "hub.docker.com":
 		c.explained[name] = true
-		c.mirrorProblem("registry-alias", SeverityError, p,
+		c.mirrorProblem(RuleRegistryAlias, SeverityError, p,
 			fmt.Sprintf("images of Docker Hub have the registry %q, whatever their reference says: this mirror is never used for them", hubName),
 			fmt.Sprintf("want the key %q", hubName))
 		return
 	}
 	if reason, fix := badRegistryName(name); reason != "" {
 		c.explained[name] = true
-		c.mirrorProblem("registry-name", SeverityError, p, reason, fix)
+		c.mirrorProblem(RuleRegistryName, SeverityError, p, reason, fix)
 	}
 }
 
@@ -348,21 +348,21 @@ func (c *checker) endpoint(name string, i int, e endpoint) {
 			consequence = "has a scheme that containerd does not recognize: it puts https:// before it"
 		}
 		c.explained[name] = true // in document form Talos corrects it, in legacy form containerd does not see a scheme in HTTPS
-		c.mirrorProblem("endpoint-canonical", severity, at(), quote(e.URL)+" "+consequence, "want "+strconv.Quote(s))
+		c.mirrorProblem(RuleEndpointCanonical, severity, at(), quote(e.URL)+" "+consequence, "want "+strconv.Quote(s))
 	}
 	c.path(e, at)
 	if u := c.shared[e.URL]; len(u) > 1 && u[1] == name || name == "*" && c.first[e.URL] == name {
 		fix := "want one endpoint for each upstream, by port or path; or a cache that heeds ?ns=, which both pullers send"
 		if name == "*" {
-			c.mirrorProblem("shared-endpoint", SeverityWarning, at(),
+			c.mirrorProblem(RuleSharedEndpoint, SeverityWarning, at(),
 				fmt.Sprintf("%s stands in for every registry: a plain pull-through cache knows one upstream only", quote(e.URL)), fix)
 		} else {
-			c.mirrorProblem("shared-endpoint", SeverityWarning, at(),
+			c.mirrorProblem(RuleSharedEndpoint, SeverityWarning, at(),
 				fmt.Sprintf("%s stands in for several registries (%s): a plain pull-through cache knows one upstream only", quote(e.URL), someNames(u)), fix)
 		}
 	}
 	if why := nodeLocal(e.u.Hostname()); why != "" {
-		c.mirrorProblem("node-unreachable", SeverityInfo, at(), fmt.Sprintf("%q %s", e.u.Hostname(), why), "")
+		c.mirrorProblem(RuleNodeUnreachable, SeverityInfo, at(), fmt.Sprintf("%q %s", e.u.Hostname(), why), "")
 	}
 }
 
@@ -419,13 +419,13 @@ func (c *checker) path(e endpoint, at func() Place) {
 	}
 	switch {
 	case projectPath(e.Endpoint, e.u):
-		c.mirrorProblem("endpoint-path", SeverityError, at(),
+		c.mirrorProblem(RuleEndpointPath, SeverityError, at(),
 			fmt.Sprintf("without overridePath the node asks for %q", apiPath(e.u.Path, false)), "want overridePath: true")
 	case e.OverridePath && (p == "" || p == "/"):
-		c.mirrorProblem("override-path", SeverityError, overridePlace(at()),
+		c.mirrorProblem(RuleOverridePath, SeverityError, overridePlace(at()),
 			"overridePath and no path: the node asks for the root of the server, where no registry answers", "want no overridePath, or a path such as /v2/project")
 	case e.OverridePath && !strings.Contains(p+"/", "/v2/"):
-		c.mirrorProblem("override-path", SeverityError, overridePlace(at()),
+		c.mirrorProblem(RuleOverridePath, SeverityError, overridePlace(at()),
 			fmt.Sprintf("overridePath and the path %q without a v2 in it: the node asks there for the registry API", p),
 			fmt.Sprintf("want the path %q, or no overridePath", "/v2"+p))
 	}
@@ -468,14 +468,14 @@ func (c *checker) duplicates(name string, m Mirror) {
 			if m.SkipFallback && i == len(es)-1 && len(exact) == i {
 				what = "it is tried twice" // the last one is no table of the hosts file
 			}
-			c.mirrorProblem("endpoint-duplicate", SeverityError, at(),
+			c.mirrorProblem(RuleEndpointDuplicate, SeverityError, at(),
 				fmt.Sprintf("%s is endpoints[%d] as well; %s", quote(e.URL), first, what), "want each URL once")
 			continue
 		}
 		exact[e.URL] = i
 		key := looseURL(e.URL)
 		if first, ok := loose[key]; ok {
-			c.mirrorProblem("endpoint-duplicate", SeverityWarning, at(),
+			c.mirrorProblem(RuleEndpointDuplicate, SeverityWarning, at(),
 				fmt.Sprintf("%s is the same place as endpoints[%d], %s", quote(e.URL), first, quote(es[first].URL)),
 				"want each place once")
 			continue
@@ -507,7 +507,7 @@ func (c *checker) fallbackTLS(name string, es []endpoint) {
 		}
 	}
 	c.explained[name] = true
-	c.mirrorProblem("fallback-tls", SeverityWarning, mirrorPlace(name, ""),
+	c.mirrorProblem(RuleFallbackTLS, SeverityWarning, mirrorPlace(name, ""),
 		fmt.Sprintf("containerd does not apply the TLS settings of config[%q] when it falls back to %s; machined does", host, host),
 		fmt.Sprintf("want %q as the last endpoint, and skipFallback: true", "https://"+host))
 }
@@ -523,14 +523,14 @@ func (c *checker) config(key string, h HostConfig) {
 		return
 	}
 	if c.hosts[key].http {
-		c.configProblem("tls-on-http", SeverityError, configPlace(key, "tls"),
+		c.configProblem(RuleTLSOnHttp, SeverityError, configPlace(key, "tls"),
 			fmt.Sprintf("an endpoint is http://%s: machined refuses TLS settings for it and pulls nothing from that mirror on", key),
 			fmt.Sprintf("want https://%s as the endpoint, or no tls", key))
 	}
 	c.tls(key, t)
 	if c.version.known() && c.inForm() == "documents" && t.ClientIdentity == nil &&
 		!c.version.before(1, 12, 0) && c.version.before(1, 12, 2) {
-		c.configProblem("version-feature", SeverityError, configPlace(key, "tls"),
+		c.configProblem(RuleVersionFeature, SeverityError, configPlace(key, "tls"),
 			fmt.Sprintf("Talos %s panics on a RegistryTLSConfig without clientIdentity", c.version), "want Talos 1.12.2 or later, or the legacy form")
 	}
 }
@@ -539,24 +539,24 @@ func (c *checker) configKey(key string, h HostConfig) {
 	p := configPlace(key, "")
 	if key == "*" {
 		if h.TLS != nil {
-			c.configProblem("tls-wildcard", SeverityError, configPlace(key, "tls"),
+			c.configProblem(RuleTLSWildcard, SeverityError, configPlace(key, "tls"),
 				`TLS settings for "*" are not supported: Talos then writes no hosts files for containerd, for any registry, or ignores them`,
 				"want a key for each host")
 		}
 		if h.Auth != nil || h.TLS == nil {
-			c.configProblem("auth-wildcard", SeverityError, configPlace(key, "auth"),
+			c.configProblem(RuleAuthWildcard, SeverityError, configPlace(key, "auth"),
 				`credentials for "*" are never used: keys are literal`, "want a key for each host")
 		}
 		return
 	}
 	if reason, fix := c.badConfigKey(key); reason != "" {
-		c.configProblem("config-key", SeverityError, p, reason, fix)
+		c.configProblem(RuleConfigKey, SeverityError, p, reason, fix)
 		return
 	}
 	if key == hubName && h.Auth.usable() {
 		if !c.set.Config[hubHost].Auth.usable() {
 			c.explained[hubName], c.explained["*"] = true, true
-			c.configProblem("hub-auth-key", SeverityWarning, configPlace(key, "auth"),
+			c.configProblem(RuleHubAuthKey, SeverityWarning, configPlace(key, "auth"),
 				fmt.Sprintf("containerd uses these credentials for Docker Hub, machined does not: to it the host is %q", hubHost),
 				fmt.Sprintf("want the key %q, which works for both", hubHost))
 		}
@@ -607,7 +607,7 @@ func (c *checker) unused(key string, h HostConfig) {
 	p := configPlace(key, "")
 	what := "no endpoint has this host"
 	if key != hubHost && key != hubName && hubAlias(key) == hubName {
-		c.configProblem("config-unused", SeverityWarning, p, "neither puller asks this host for images of Docker Hub", fmt.Sprintf("want the key %q", hubHost))
+		c.configProblem(RuleConfigUnused, SeverityWarning, p, "neither puller asks this host for images of Docker Hub", fmt.Sprintf("want the key %q", hubHost))
 		return
 	}
 	registry := key
@@ -618,7 +618,7 @@ func (c *checker) unused(key string, h HostConfig) {
 	all, wildcard := c.set.Mirrors["*"]
 	if near := c.nearest(key); near != "" && !(mirrored && !m.SkipFallback) {
 		if own, ok := c.set.Config[near]; !ok || own.Auth == nil && h.Auth != nil || own.TLS == nil && h.TLS != nil {
-			c.configProblem("config-unused", SeverityWarning, p, what+", spelled this way", fmt.Sprintf("want %q, as the endpoint's URL has it", near))
+			c.configProblem(RuleConfigUnused, SeverityWarning, p, what+", spelled this way", fmt.Sprintf("want %q, as the endpoint's URL has it", near))
 			return
 		}
 	}
@@ -630,20 +630,20 @@ func (c *checker) unused(key string, h HostConfig) {
 	}
 	switch {
 	case mirrored && m.SkipFallback && len(m.Endpoints) > 0:
-		c.configProblem("config-unused", SeverityWarning, p,
+		c.configProblem(RuleConfigUnused, SeverityWarning, p,
 			"no endpoint has this host, and skipFallback keeps the node from this registry itself", fix)
 	case key == hubName && mirrored && h.TLS.says():
-		c.configProblem("config-unused", SeverityWarning, p,
+		c.configProblem(RuleConfigUnused, SeverityWarning, p,
 			"TLS settings under docker.io are not used: the registry has mirrors, and the host of its upstream is registry-1.docker.io", fix)
 	case !mirrored && wildcard && all.SkipFallback && len(all.Endpoints) > 0 && !h.TLS.says():
-		c.configProblem("config-unused", SeverityWarning, p,
+		c.configProblem(RuleConfigUnused, SeverityWarning, p,
 			`no endpoint has this host, and skipFallback of "*" keeps the node from this registry itself`, fix)
 	default:
 		if reason, _ := badRegistryName(key); reason != "" {
 			if _, err := netip.ParseAddr(key); err == nil && strings.Contains(key, ":") {
 				fix = fmt.Sprintf("want %q", "["+key+"]")
 			}
-			c.configProblem("config-unused", SeverityWarning, p, what+", and it is no registry that an image can name: "+reason, fix)
+			c.configProblem(RuleConfigUnused, SeverityWarning, p, what+", and it is no registry that an image can name: "+reason, fix)
 		}
 	}
 }
@@ -675,7 +675,7 @@ func (c *checker) bypassed(key string, h HostConfig) {
 	if _, ok := c.set.Mirrors["*"]; !ok {
 		what = "the image cache"
 	}
-	c.configProblem("wildcard-bypassed", SeverityWarning, configPlace(key, "tls"),
+	c.configProblem(RuleWildcardBypassed, SeverityWarning, configPlace(key, "tls"),
 		fmt.Sprintf("a host with TLS settings and no mirror of its own: containerd goes to it directly, past %s; machined does not", what),
 		fmt.Sprintf("want mirrors[%q] with the endpoints that it should have", key))
 }
@@ -684,12 +684,12 @@ func (c *checker) auth(key string, a *Auth) {
 	p := configPlace(key, "auth")
 	switch {
 	case !a.usable() && a.Password.IsZero():
-		c.configProblem("auth-incomplete", SeverityError, p, "no credentials: machined refuses to pull, containerd pulls without any",
+		c.configProblem(RuleAuthIncomplete, SeverityError, p, "no credentials: machined refuses to pull, containerd pulls without any",
 			"want username and password, identityToken or auth; or no auth at all")
 	case !a.usable():
-		c.configProblem("auth-incomplete", SeverityError, p, "a password without username", "want both")
+		c.configProblem(RuleAuthIncomplete, SeverityError, p, "a password without username", "want both")
 	case a.Username != "" && a.Password.IsZero() && a.Auth.IsZero() && a.IdentityToken.IsZero():
-		c.configProblem("auth-incomplete", SeverityError, p, "a username without password: no puller sends it", "want both")
+		c.configProblem(RuleAuthIncomplete, SeverityError, p, "a username without password: no puller sends it", "want both")
 	}
 	var have []string
 	for _, f := range []struct {
@@ -701,10 +701,10 @@ func (c *checker) auth(key string, a *Auth) {
 		}
 	}
 	if len(have) > 1 {
-		c.configProblem("auth-conflict", SeverityError, p, strings.Join(have, " beside ")+": Talos refuses it in documents, and uses one of them in the legacy form",
+		c.configProblem(RuleAuthConflict, SeverityError, p, strings.Join(have, " beside ")+": Talos refuses it in documents, and uses one of them in the legacy form",
 			"want one of username and password, identityToken, auth")
 	} else if len(have) == 1 && have[0] != "username" && !a.Password.IsZero() {
-		c.configProblem("auth-conflict", SeverityError, p, "password beside "+have[0]+": the password is not used", "want one of username and password, identityToken, auth")
+		c.configProblem(RuleAuthConflict, SeverityError, p, "password beside "+have[0]+": the password is not used", "want one of username and password, identityToken, auth")
 	}
 	password := a.Password.Reveal()
 	if !a.Auth.IsZero() {
@@ -714,7 +714,7 @@ func (c *checker) auth(key string, a *Auth) {
 			user, pass, ok = strings.Cut(string(b), ":")
 		}
 		if !ok || user == "" || pass == "" {
-			c.configProblem("auth-encoding", SeverityError, configPlace(key, "auth.auth"), `not base64 of "user:password"`,
+			c.configProblem(RuleAuthEncoding, SeverityError, configPlace(key, "auth.auth"), `not base64 of "user:password"`,
 				`want what "printf %s user:password | base64" prints, or username and password`)
 		} else if isPlaceholder(user) || isPlaceholder(pass) {
 			c.placeholder(key, "auth.auth")
@@ -731,14 +731,14 @@ func (c *checker) auth(key string, a *Auth) {
 	}
 	if a.usable() && c.hosts[key].http {
 		if ip, err := netip.ParseAddr(strings.Trim(hostname(key), "[]")); hostname(key) != "localhost" && (err != nil || !ip.IsLoopback()) {
-			c.configProblem("http-credentials", SeverityWarning, p, fmt.Sprintf("an endpoint is http://%s: the credentials cross the network as they are", key),
+			c.configProblem(RuleHttpCredentials, SeverityWarning, p, fmt.Sprintf("an endpoint is http://%s: the credentials cross the network as they are", key),
 				fmt.Sprintf("want https://%s as the endpoint", key))
 		}
 	}
 }
 
 func (c *checker) placeholder(key, field string) {
-	c.configProblem("placeholder-secret", SeverityWarning, configPlace(key, field), "this looks like a placeholder, not like the value", "want the value itself")
+	c.configProblem(RulePlaceholderSecret, SeverityWarning, configPlace(key, field), "this looks like a placeholder, not like the value", "want the value itself")
 }
 
 var placeholderPunctuation = strings.NewReplacer("-", "", "_", "", " ", "")
@@ -764,13 +764,13 @@ func isPlaceholder(s string) bool {
 
 func (c *checker) tls(key string, t *TLS) {
 	if t.InsecureSkipVerify {
-		c.configProblem("insecure-skip-verify", SeverityWarning, configPlace(key, "tls.insecureSkipVerify"),
+		c.configProblem(RuleInsecureSkipVerify, SeverityWarning, configPlace(key, "tls.insecureSkipVerify"),
 			"the certificate is not verified: whoever is in between can hand out any image", "want ca with the certificate of the host's CA")
 	}
 	if t.CA != "" {
 		certs, reason := certificates(string(t.CA))
 		if reason != "" {
-			c.configProblem("pem-invalid", SeverityError, configPlace(key, "tls.ca"), reason, "want certificates as PEM, or base64 of that")
+			c.configProblem(RulePEMInvalid, SeverityError, configPlace(key, "tls.ca"), reason, "want certificates as PEM, or base64 of that")
 		} else {
 			c.validity(configPlace(key, "tls.ca"), certs, true)
 		}
@@ -787,27 +787,27 @@ func (c *checker) tls(key string, t *TLS) {
 		} else if !id.Key.IsZero() {
 			what = "key without crt"
 		}
-		c.configProblem("client-identity", SeverityError, p, what, "want both, or no clientIdentity")
+		c.configProblem(RuleClientIdentity, SeverityError, p, what, "want both, or no clientIdentity")
 	}
 	var certs []*x509.Certificate
 	reason, keyReason := "", ""
 	if id.Certificate != "" {
 		if certs, reason = certificates(string(id.Certificate)); reason != "" {
-			c.configProblem("pem-invalid", SeverityError, configPlace(key, "tls.clientIdentity.crt"), reason, "want certificates as PEM, or base64 of that")
+			c.configProblem(RulePEMInvalid, SeverityError, configPlace(key, "tls.clientIdentity.crt"), reason, "want certificates as PEM, or base64 of that")
 		} else {
 			c.validity(configPlace(key, "tls.clientIdentity.crt"), certs[:1], false)
 		}
 	}
 	if !id.Key.IsZero() {
 		if keyReason = badKey(id.Key.Reveal()); keyReason != "" {
-			c.configProblem("pem-invalid", SeverityError, configPlace(key, "tls.clientIdentity.key"), keyReason, "want an unencrypted private key as PEM, or base64 of that")
+			c.configProblem(RulePEMInvalid, SeverityError, configPlace(key, "tls.clientIdentity.key"), keyReason, "want an unencrypted private key as PEM, or base64 of that")
 		}
 	}
 	if id.Certificate == "" || id.Key.IsZero() || reason != "" || keyReason != "" {
 		return
 	}
 	if _, err := tls.X509KeyPair([]byte(id.Certificate), []byte(id.Key.Reveal())); err != nil {
-		c.configProblem("client-identity", SeverityError, p, "key and certificate do not belong together", "want the key that crt was made for")
+		c.configProblem(RuleClientIdentity, SeverityError, p, "key and certificate do not belong together", "want the key that crt was made for")
 	}
 }
 
@@ -901,7 +901,7 @@ func (c *checker) validity(p Place, certs []*x509.Certificate, bundle bool) {
 	if bundle && len(certs) > 1 {
 		message = "none of the certificates is valid; of the last, " + message
 	}
-	c.configProblem("certificate-expired", SeverityWarning, p, message, "want a certificate that is valid now")
+	c.configProblem(RuleCertificateExpired, SeverityWarning, p, message, "want a certificate that is valid now")
 }
 
 // pullers compares what the two pullers do, for each registry that the Set names.
@@ -924,7 +924,7 @@ func (c *checker) pullers() {
 		if registry == hubName && len(c.set.Mirrors[hubName].Endpoints) == 0 {
 			fix = "want the same settings under docker.io and registry-1.docker.io"
 		}
-		f := finding{Finding{Rule: "puller-differs", Severity: SeverityWarning,
+		f := finding{Finding{Rule: RulePullerDiffers, Severity: SeverityWarning,
 			Message: "containerd and machined do not do the same: " + strings.Join(c.node.why(registry, cd, m), "; "), Fix: fix}, p}
 		if p.Section == "config" {
 			c.configFindings = append(c.configFindings, f)
@@ -961,7 +961,7 @@ func (c *checker) pullers() {
 // localRules are those that judge one value by itself, and so hold for a Set
 // that was read in part.
 var localRules = map[string]bool{
-	"endpoint-syntax": true, "endpoint-scheme": true, "endpoint-userinfo": true, "endpoint-query": true,
-	"endpoint-duplicate": true, "registry-name": true, "registry-alias": true, "config-key": true,
-	"tls-wildcard": true, "auth-wildcard": true, "auth-encoding": true, "pem-invalid": true,
+	RuleEndpointSyntax: true, RuleEndpointScheme: true, RuleEndpointUserinfo: true, RuleEndpointQuery: true,
+	RuleEndpointDuplicate: true, RuleRegistryName: true, RuleRegistryAlias: true, RuleConfigKey: true,
+	RuleTLSWildcard: true, RuleAuthWildcard: true, RuleAuthEncoding: true, RulePEMInvalid: true,
 }

@@ -46,7 +46,7 @@ func ReadDocument(data []byte) (*yaml.Node, error) {
 // parseDocument is ReadDocument without the search for repeated keys.
 func parseDocument(data []byte) (*yaml.Node, Findings) {
 	if len(data) > MaxSize {
-		return nil, Findings{{Rule: "input-size", Severity: SeverityError,
+		return nil, Findings{{Rule: RuleInputSize, Severity: SeverityError,
 			Message: fmt.Sprintf("%d bytes are too many", len(data)),
 			Fix:     fmt.Sprintf("want at most %d bytes", MaxSize)}}
 	}
@@ -74,13 +74,13 @@ func parseDocument(data []byte) (*yaml.Node, Findings) {
 			continue
 		}
 		if root != nil {
-			return nil, Findings{{Rule: "syntax", Severity: SeverityError, Line: n.Line, Column: n.Column,
+			return nil, Findings{{Rule: RuleSyntax, Severity: SeverityError, Line: n.Line, Column: n.Column,
 				Message: "a second document begins here", Fix: "want one document in a file"}}
 		}
 		root = n
 	}
 	if root == nil {
-		return nil, Findings{{Rule: "syntax", Severity: SeverityError, Message: "the input is empty",
+		return nil, Findings{{Rule: RuleSyntax, Severity: SeverityError, Message: "the input is empty",
 			Fix: "want a mapping; an empty one is written {}"}}
 	}
 	return root, nil
@@ -147,7 +147,7 @@ func nextDocument(dec *yaml.Decoder) (doc *yaml.Node, err error) {
 // notText reports the first byte that no YAML file has. The YAML library would
 // report it without a line, and would take UTF-16.
 func notText(data []byte) *Finding {
-	f := &Finding{Rule: "syntax", Severity: SeverityError}
+	f := &Finding{Rule: RuleSyntax, Severity: SeverityError}
 	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
 		f.Line, f.Column = 1, 1
 		f.Message, f.Fix = "the input is UTF-16", "want UTF-8"
@@ -192,7 +192,7 @@ var yamlErrorLine = regexp.MustCompile(`^line (\d+): `)
 
 // syntaxFinding makes a finding of an error of the YAML library.
 func syntaxFinding(err error, data []byte) Finding {
-	f := Finding{Rule: "syntax", Severity: SeverityError}
+	f := Finding{Rule: RuleSyntax, Severity: SeverityError}
 	msg := strings.TrimPrefix(err.Error(), "yaml: ")
 	if m := yamlErrorLine.FindStringSubmatch(msg); m != nil {
 		f.Line, _ = strconv.Atoi(m[1])
@@ -286,14 +286,14 @@ func repeatedKeys(n *yaml.Node, path string, fs Findings, more int) (Findings, i
 // tooMany says that there are more findings than are kept.
 func tooMany(fs Findings, more int) Findings {
 	if more > 0 {
-		fs = append(fs, Finding{Rule: "input-size", Severity: SeverityError,
+		fs = append(fs, Finding{Rule: RuleInputSize, Severity: SeverityError,
 			Message: fmt.Sprintf("%d more mistakes are not shown", more), Fix: "want those above corrected first"})
 	}
 	return fs
 }
 
 func repeatedKey(path string, n, first *yaml.Node) Finding {
-	return Finding{Rule: "repeated-key", Severity: SeverityError, Path: path, Line: n.Line, Column: n.Column,
+	return Finding{Rule: RuleRepeatedKey, Severity: SeverityError, Path: path, Line: n.Line, Column: n.Column,
 		Message: fmt.Sprintf("the key is there twice, first in line %d", first.Line),
 		Fix:     "want it once; a YAML reader would drop one of the two"}
 }

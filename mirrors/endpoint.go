@@ -24,7 +24,7 @@ func parseEndpoint(raw string) (u *url.URL, problems []problem) {
 	const want = "want an absolute URL, such as https://cache.example.com"
 
 	if raw == "" {
-		bad("endpoint-syntax", "the URL is empty", want)
+		bad(RuleEndpointSyntax, "the URL is empty", want)
 		return nil, problems
 	}
 	if p := badCharacter(raw); p != nil {
@@ -51,7 +51,7 @@ func parseEndpoint(raw string) (u *url.URL, problems []problem) {
 	switch strings.ToLower(scheme) {
 	case "http", "https":
 	default:
-		bad("endpoint-scheme", fmt.Sprintf("unsupported scheme %q", scheme), "want http or https")
+		bad(RuleEndpointScheme, fmt.Sprintf("unsupported scheme %q", scheme), "want http or https")
 	}
 
 	// The authority is judged by hand: net/url lets pass what no node can
@@ -66,13 +66,13 @@ func parseEndpoint(raw string) (u *url.URL, problems []problem) {
 		authority = authority[i+1:]
 	}
 	if userinfo {
-		bad("endpoint-userinfo", "the URL holds credentials, which no puller uses and which every log shows",
+		bad(RuleEndpointUserinfo, "the URL holds credentials, which no puller uses and which every log shows",
 			fmt.Sprintf("want config[%q].auth", authority))
 	}
 	if p := badAuthority(authority); p != nil {
 		if !userinfo && strings.Contains(tail, "@") {
 			// What looks like host and port may be user and password, with a slash in it.
-			p = &problem{"endpoint-syntax", "the host is not valid, and there is an @ behind it", "want an absolute URL without credentials"}
+			p = &problem{RuleEndpointSyntax, "the host is not valid, and there is an @ behind it", "want an absolute URL without credentials"}
 		}
 		problems = append(problems, *p)
 	}
@@ -81,7 +81,7 @@ func parseEndpoint(raw string) (u *url.URL, problems []problem) {
 		if i := strings.IndexAny(tail, "?#"); tail[i] == '#' {
 			what = "fragment"
 		}
-		bad("endpoint-query", "the URL has a "+what+", which no puller sends", "want the URL without it")
+		bad(RuleEndpointQuery, "the URL has a "+what+", which no puller sends", "want the URL without it")
 	}
 	if len(problems) > 0 {
 		return nil, problems
@@ -94,7 +94,7 @@ func parseEndpoint(raw string) (u *url.URL, problems []problem) {
 		if strings.Contains(err.Error(), "invalid URL escape") {
 			reason = "the URL has a % that begins no escape"
 		}
-		bad("endpoint-syntax", reason, `want each % of the path to be followed by two hexadecimal digits; the sign itself is %25`)
+		bad(RuleEndpointSyntax, reason, `want each % of the path to be followed by two hexadecimal digits; the sign itself is %25`)
 		return nil, problems
 	}
 	return u, nil
@@ -125,7 +125,7 @@ func badCharacter(raw string) *problem {
 		case r == '\t':
 			what = "a tab"
 		}
-		return &problem{"endpoint-syntax", fmt.Sprintf("%s at offset %d of the URL", what, i), "want a URL without white space and control characters"}
+		return &problem{RuleEndpointSyntax, fmt.Sprintf("%s at offset %d of the URL", what, i), "want a URL without white space and control characters"}
 	}
 	return nil
 }
@@ -138,12 +138,12 @@ func noScheme(raw string) problem {
 			if _, err := strconv.Atoi(rest); err == nil || strings.HasPrefix(rest, "/") && !strings.HasPrefix(rest, "//") && len(rest) == 1 {
 				break // a host that is called http, with a port
 			}
-			return problem{"endpoint-syntax", quote(raw) + " is not an absolute URL",
+			return problem{RuleEndpointSyntax, quote(raw) + " is not an absolute URL",
 				fmt.Sprintf("want %q after the scheme, such as %s://cache.example.com", "//", scheme)}
 		}
 	}
 	if strings.HasPrefix(raw, "/") && !strings.HasPrefix(raw, "//") {
-		return problem{"endpoint-scheme", quote(raw) + " has no scheme and no host", "want an absolute URL, such as https://cache.example.com"}
+		return problem{RuleEndpointScheme, quote(raw) + " has no scheme and no host", "want an absolute URL, such as https://cache.example.com"}
 	}
 	bare := strings.TrimPrefix(raw, "//")
 	fix := "want http:// or https:// before it"
@@ -153,12 +153,12 @@ func noScheme(raw string) problem {
 			fix = fmt.Sprintf("want a URL, such as %q", "https://"+bare)
 		}
 	}
-	return problem{"endpoint-scheme", quote(raw) + " has no scheme", fix}
+	return problem{RuleEndpointScheme, quote(raw) + " has no scheme", fix}
 }
 
 // badAuthority checks host[:port].
 func badAuthority(authority string) *problem {
-	syntax := func(message, fix string) *problem { return &problem{"endpoint-syntax", message, fix} }
+	syntax := func(message, fix string) *problem { return &problem{RuleEndpointSyntax, message, fix} }
 	if authority == "" {
 		return syntax("the URL has no host", "want a host after //")
 	}
@@ -217,7 +217,7 @@ func badHost(host string) *problem {
 		case r >= utf8.RuneSelf:
 		case r == '.' && i > 0 && host[i-1] != '.':
 		default:
-			return &problem{"endpoint-syntax", fmt.Sprintf("%q is not a host", host),
+			return &problem{RuleEndpointSyntax, fmt.Sprintf("%q is not a host", host),
 				"want a name of letters, digits, - and . or an IP address"}
 		}
 	}

@@ -90,17 +90,17 @@ func (f *fixer) endpoints() {
 		for i, e := range m.Endpoints {
 			p := endpointPlace(name, i)
 			if trimmed := strings.TrimSpace(e.URL); trimmed != e.URL && isEndpoint(trimmed) {
-				f.did("endpoint-syntax", p, "%s instead of %s", quote(trimmed), quote(e.URL))
+				f.did(RuleEndpointSyntax, p, "%s instead of %s", quote(trimmed), quote(e.URL))
 				e.URL = trimmed
 			}
 			if u, _ := parseEndpoint(e.URL); u != nil {
 				if c := canonical(e.URL, u); c != e.URL && sameHost(c, u) && strings.Contains(e.URL, u.Host) {
-					f.did("endpoint-canonical", p, "%s instead of %s", quote(c), quote(e.URL))
+					f.did(RuleEndpointCanonical, p, "%s instead of %s", quote(c), quote(e.URL))
 					e.URL = c
 				}
 			}
 			if override, ok := seen[e.URL]; ok && override == e.OverridePath {
-				f.did("endpoint-duplicate", p, "%s is there before and goes", quote(e.URL))
+				f.did(RuleEndpointDuplicate, p, "%s is there before and goes", quote(e.URL))
 				continue
 			}
 			seen[e.URL] = e.OverridePath
@@ -143,19 +143,19 @@ func (f *fixer) overridePaths() {
 		}
 		for _, i := range wanted {
 			m.Endpoints[i].OverridePath = true
-			f.did("endpoint-path", endpointPlace(name, i), "overridePath: true for %s", quote(m.Endpoints[i].URL))
+			f.did(RuleEndpointPath, endpointPlace(name, i), "overridePath: true for %s", quote(m.Endpoints[i].URL))
 		}
 	}
 }
 
 func (f *fixer) registries() {
 	for _, name := range slices.Sorted(maps.Keys(f.set.Mirrors)) {
-		rule, to := "registry-name", name
+		rule, to := RuleRegistryName, name
 		switch {
 		case name == "*":
 			continue
 		case hubAlias(name) != name:
-			rule, to = "registry-alias", hubName
+			rule, to = RuleRegistryAlias, hubName
 		default:
 			if scheme, rest, ok := strings.Cut(to, "://"); ok && isScheme(scheme) {
 				to = strings.TrimSuffix(rest, "/")
@@ -184,7 +184,7 @@ func (f *fixer) configKeys() {
 		if key == "*" || key == hubName {
 			continue
 		}
-		rule, to := "config-key", key
+		rule, to := RuleConfigKey, key
 		if reason, _ := c.badConfigKey(key); reason != "" {
 			if to = configHost(key); to == "" {
 				continue
@@ -193,7 +193,7 @@ func (f *fixer) configKeys() {
 			if _, used := c.hosts[key]; used {
 				continue
 			}
-			rule, to = "config-unused", near
+			rule, to = RuleConfigUnused, near
 		}
 		if to == key {
 			continue
@@ -261,5 +261,5 @@ func (f *fixer) hubAuth() {
 	} else {
 		f.set.Config[hubName] = from
 	}
-	f.did("hub-auth-key", configPlace(hubName, "auth"), "the credentials are under %q", hubHost)
+	f.did(RuleHubAuthKey, configPlace(hubName, "auth"), "the credentials are under %q", hubHost)
 }

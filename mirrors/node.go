@@ -72,7 +72,7 @@ func newNode(s Set, f facts) *node {
 		for _, e := range n.mirrors[name].endpoints {
 			if e.err != nil && n.hostsError == "" {
 				n.hostsError = fmt.Sprintf("error parsing endpoint {%s %%!q(bool=%t)} for host %s: %v", quote(e.URL), e.OverridePath, quote(name), e.err)
-				n.hostsRule = "endpoint-syntax"
+				n.hostsRule = RuleEndpointSyntax
 			}
 		}
 	}
@@ -93,7 +93,7 @@ func newNode(s Set, f facts) *node {
 		}
 		if key == "*" {
 			if n.hostsError == "" {
-				n.hostsError, n.hostsRule = "wildcard host TLS configuration is not supported", "tls-wildcard"
+				n.hostsError, n.hostsRule = "wildcard host TLS configuration is not supported", RuleTLSWildcard
 			}
 			continue
 		}
@@ -231,21 +231,21 @@ func (n *node) machined(registry string, hops []hop) route {
 	r.hops = slices.Grow(hops[:0], len(m.endpoints)+1)
 	for _, e := range m.endpoints {
 		if e.u == nil {
-			return fail("endpoint-syntax", "error parsing endpoint %s for host %q: %v", quote(e.URL), registry, e.err)
+			return fail(RuleEndpointSyntax, "error parsing endpoint %s for host %q: %v", quote(e.URL), registry, e.err)
 		}
 		t := n.set.Config[e.u.Host].TLS
 		if t != nil && e.u.Scheme != "https" {
-			return fail("tls-on-http", "TLS config specified for non-HTTPS registry: %q", e.u.Host)
+			return fail(RuleTLSOnHttp, "TLS config specified for non-HTTPS registry: %q", e.u.Host)
 		}
 		if err := n.loadErrors[e.u.Host].identity; err != nil {
-			return fail("client-identity", "error preparing TLS config for %q: error parsing client identity: %v", e.u.Host, err)
+			return fail(RuleClientIdentity, "error preparing TLS config for %q: error parsing client identity: %v", e.u.Host, err)
 		}
 		r.hops = append(r.hops, n.machinedHop(e.u.Scheme, e.u.Host, apiPath(e.u.Path, e.OverridePath), e.URL))
 	}
 	if !m.skipFallback {
 		host := defaultHost(registry)
 		if err := n.loadErrors[host].identity; err != nil {
-			return fail("client-identity", "error preparing TLS config for %q: error parsing client identity: %v", host, err)
+			return fail(RuleClientIdentity, "error preparing TLS config for %q: error parsing client identity: %v", host, err)
 		}
 		h := n.machinedHop("https", host, "/v2", "")
 		h.fallback = true
@@ -323,13 +323,13 @@ func (n *node) hostsFile(registry, key string, hops []hop) route {
 		// that does not load ends the pull.
 		for _, e := range m.endpoints {
 			if n.loadErrors[e.u.Host].ca {
-				return route{err: fmt.Sprintf("unable to load CA cert of %q", e.u.Host), cause: causeTLS, dirKey: key, rule: "pem-invalid"}
+				return route{err: fmt.Sprintf("unable to load CA cert of %q", e.u.Host), cause: causeTLS, dirKey: key, rule: RulePEMInvalid}
 			}
 		}
 		return route{hops: []hop{n.upstream(registry)}, err: message, cause: causeDecode, dirKey: key, rule: rule}
 	}
 	if url, ok := repeatedURL(tables); ok {
-		return decodeFails("endpoint-duplicate", fmt.Sprintf("toml: table %s already exists", redactURL(url)))
+		return decodeFails(RuleEndpointDuplicate, fmt.Sprintf("toml: table %s already exists", redactURL(url)))
 	}
 	r.hops = slices.Grow(hops[:0], len(tables)+1)
 	for i, e := range tables {
@@ -338,14 +338,14 @@ func (n *node) hostsFile(registry, key string, hops []hop) route {
 		}
 		h, err := n.containerdHop(e)
 		if err != nil {
-			return decodeFails("endpoint-syntax", err.Error())
+			return decodeFails(RuleEndpointSyntax, err.Error())
 		}
 		r.hops = append(r.hops, h)
 	}
 	if root != nil && root.URL != "" {
 		h, err := n.containerdHop(*root)
 		if err != nil {
-			return decodeFails("endpoint-syntax", err.Error())
+			return decodeFails(RuleEndpointSyntax, err.Error())
 		}
 		r.hops = append(r.hops, h)
 	}
@@ -417,7 +417,7 @@ func (n *node) tlsFile(registry, key string) route {
 	r := route{cause: causeTLSOnly, dirKey: key}
 	u, err := parseURL("https://" + defaultHost(key))
 	if err != nil {
-		r.hops, r.err, r.cause, r.rule = []hop{n.upstream(registry)}, err.Error(), causeDecode, "config-key"
+		r.hops, r.err, r.cause, r.rule = []hop{n.upstream(registry)}, err.Error(), causeDecode, RuleConfigKey
 		return r
 	}
 	if e := n.loadErrors[key]; e.any() {
@@ -438,9 +438,9 @@ func (e loadError) any() bool { return e.ca || e.identity != nil }
 
 func (e loadError) rule() string {
 	if e.ca {
-		return "pem-invalid"
+		return RulePEMInvalid
 	}
-	return "client-identity"
+	return RuleClientIdentity
 }
 
 func (e loadError) containerd() string {

@@ -44,12 +44,12 @@ func CachePerPort(origin string, ports map[string]int, skipFallback bool) (Set, 
 		port := ports[upstream]
 		p := mirrorPlace(upstream, "").String()
 		if first, ok := used[port]; ok {
-			wrong = append(wrong, Finding{Rule: "shared-endpoint", Severity: SeverityError, Path: p,
+			wrong = append(wrong, Finding{Rule: RuleSharedEndpoint, Severity: SeverityError, Path: p,
 				Message: fmt.Sprintf("port %d is that of %q as well", port, first), Fix: "want a port for each upstream"})
 		}
 		used[port] = upstream
 		if port < 1 || port > 65535 {
-			wrong = append(wrong, Finding{Rule: "endpoint-syntax", Severity: SeverityError, Path: p,
+			wrong = append(wrong, Finding{Rule: RuleEndpointSyntax, Severity: SeverityError, Path: p,
 				Message: fmt.Sprintf("%d is not a port", port), Fix: "want a number from 1 to 65535"})
 		}
 		set.Mirrors[upstream] = Mirror{SkipFallback: skipFallback,
@@ -91,12 +91,12 @@ func CachePerPath(origin string, shape PathShape, projects map[string]string, sk
 		project := projects[upstream]
 		p := mirrorPlace(upstream, "").String()
 		if first, ok := used[project]; ok {
-			wrong = append(wrong, Finding{Rule: "shared-endpoint", Severity: SeverityError, Path: p,
+			wrong = append(wrong, Finding{Rule: RuleSharedEndpoint, Severity: SeverityError, Path: p,
 				Message: fmt.Sprintf("the project %q is that of %q as well", project, first), Fix: "want a project for each upstream"})
 		}
 		used[project] = upstream
 		if !isProject(project) {
-			wrong = append(wrong, Finding{Rule: "endpoint-syntax", Severity: SeverityError, Path: p,
+			wrong = append(wrong, Finding{Rule: RuleEndpointSyntax, Severity: SeverityError, Path: p,
 				Message: fmt.Sprintf("%q is not a project", project), Fix: "want a name of lower case letters, digits, - _ . and / inside"})
 		}
 		var e Endpoint
@@ -106,7 +106,7 @@ func CachePerPath(origin string, shape PathShape, projects map[string]string, sk
 		case RepositoryPath:
 			e = Endpoint{URL: origin + "/repository/" + project}
 		default:
-			return Set{}, &Error{Findings: Findings{{Rule: "endpoint-syntax", Severity: SeverityError,
+			return Set{}, &Error{Findings: Findings{{Rule: RuleEndpointSyntax, Severity: SeverityError,
 				Message: fmt.Sprintf("unknown shape %d", shape), Fix: "want ProjectPath or RepositoryPath"}}}
 		}
 		set.Mirrors[upstream] = Mirror{Endpoints: []Endpoint{e}, SkipFallback: skipFallback}
@@ -144,11 +144,11 @@ func checkOrigin(origin string, port bool) error {
 		fs = append(fs, Finding{Rule: p.rule, Severity: SeverityError, Message: p.message, Fix: p.fix})
 	}
 	if u != nil && u.Path != "" && u.Path != "/" {
-		fs = append(fs, Finding{Rule: "endpoint-syntax", Severity: SeverityError,
+		fs = append(fs, Finding{Rule: RuleEndpointSyntax, Severity: SeverityError,
 			Message: fmt.Sprintf("%s has a path", quote(origin)), Fix: "want scheme and host alone"})
 	}
 	if u != nil && !port && u.Port() != "" {
-		fs = append(fs, Finding{Rule: "endpoint-syntax", Severity: SeverityError,
+		fs = append(fs, Finding{Rule: RuleEndpointSyntax, Severity: SeverityError,
 			Message: fmt.Sprintf("%s has a port", quote(origin)), Fix: "want scheme and host alone: each upstream has its own port"})
 	}
 	return fs.Err()

@@ -80,7 +80,7 @@ func (s Set) PullOrders(images []string, opts ...CheckOption) ([]PullOrder, erro
 func registryOf(image string) (string, error) {
 	ref, err := reference.ParseDockerRef(image)
 	if err != nil {
-		return "", &Error{Err: err, Findings: Findings{{Rule: "image-reference", Severity: SeverityError,
+		return "", &Error{Err: err, Findings: Findings{{Rule: RuleImageReference, Severity: SeverityError,
 			Message: fmt.Sprintf("%q is not an image reference: %v", image, err),
 			Fix:     "want one such as registry.k8s.io/pause:3.10"}}}
 	}

@@ -31,7 +31,7 @@ const (
 
 var rules = []Rule{
 	{
-		Name:     "syntax",
+		Name:     RuleSyntax,
 		Severity: "error",
 		Finds:    "what is no YAML or JSON, no text in UTF-8, empty, or more than one document",
 		Reason:   "Nothing can be said about a file that cannot be read; a YAML reader of another kind may read it otherwise.",
@@ -44,7 +44,7 @@ var rules = []Rule{
 `,
 	},
 	{
-		Name:     "input-size",
+		Name:     RuleInputSize,
 		Severity: "error",
 		Finds:    "more than 4 MiB, or aliases that stand for more than 200,000 values",
 		Reason:   "Such a file is a mistake or an attack.",
@@ -54,7 +54,7 @@ var rules = []Rule{
 `,
 	},
 	{
-		Name:     "unknown-key",
+		Name:     RuleUnknownKey,
 		Severity: "error",
 		Finds:    "a key that the format does not have",
 		Reason:   "Talos refuses the whole configuration for it, in both forms.",
@@ -69,7 +69,7 @@ var rules = []Rule{
 `,
 	},
 	{
-		Name:     "repeated-key",
+		Name:     RuleRepeatedKey,
 		Severity: "error",
 		Finds:    "a key that is twice in a mapping",
 		Reason:   "A YAML reader takes one of the two, or refuses the file.",
@@ -81,7 +81,7 @@ mirrors: {}
 `,
 	},
 	{
-		Name:     "wrong-kind",
+		Name:     RuleWrongKind,
 		Severity: "error",
 		Finds:    "a list for a mapping, a number for a string, null for an entry, …",
 		Reason:   "Talos refuses the configuration, or reads another value than the one that was meant.",
@@ -94,7 +94,7 @@ mirrors: {}
 `,
 	},
 	{
-		Name:     "override-conflict",
+		Name:     RuleOverrideConflict,
 		Severity: "error",
 		Finds:    "overridePath of a mirror against that of one of its endpoints, or without endpoints",
 		Reason:   "One of the two would be lost.",
@@ -112,7 +112,7 @@ mirrors: {}
 `,
 	},
 	{
-		Name:     "image-reference",
+		Name:     RuleImageReference,
 		Severity: "error",
 		Finds:    "an image that PullOrder or AirGapped is asked about and that is no reference",
 		Reason:   "containerd refuses it before it asks anyone.",
@@ -121,7 +121,7 @@ mirrors: {}
 		Good:     "",
 	},
 	{
-		Name:     "endpoint-syntax",
+		Name:     RuleEndpointSyntax,
 		Severity: "error",
 		Finds:    "not an absolute URL; empty host; bad port; white space or control characters; unbracketed IPv6; bad escape",
 		Reason:   "Talos checks next to nothing here. One URL that does not parse keeps Talos 1.13.9 from writing containerd's hosts files, for every registry.",
@@ -138,7 +138,7 @@ mirrors: {}
 `,
 	},
 	{
-		Name:     "endpoint-scheme",
+		Name:     RuleEndpointScheme,
 		Severity: "error",
 		Finds:    "no scheme (host:5000, host/path), or another than http and https",
 		Reason:   "machined takes \"cache:5000\" for the scheme \"cache\" and fails; containerd 2.3.3 puts https:// before it, unless it begins with http.",
@@ -155,7 +155,7 @@ mirrors: {}
 `,
 	},
 	{
-		Name:     "endpoint-userinfo",
+		Name:     RuleEndpointUserinfo,
 		Severity: "error",
 		Finds:    "credentials in the URL",
 		Reason:   "No puller uses them, and the URL is in the hosts file, in logs and in errors.",
@@ -175,7 +175,7 @@ config:
 `,
 	},
 	{
-		Name:     "endpoint-query",
+		Name:     RuleEndpointQuery,
 		Severity: "error",
 		Finds:    "a query or a fragment in the URL",
 		Reason:   "No puller sends it, and it makes two equal endpoints look different.",
@@ -192,7 +192,7 @@ config:
 `,
 	},
 	{
-		Name:     "endpoint-canonical",
+		Name:     RuleEndpointCanonical,
 		Severity: "error in document form, else warning",
 		Finds:    "a URL that Talos would write differently (backtick, braces, non-ASCII, HTTPS://)",
 		Reason:   "The documents hold a parsed URL: what comes out is spelled otherwise than what went in, so a patch never converges.",
@@ -211,7 +211,7 @@ config:
 		options: []CheckOption{InForm("documents")},
 	},
 	{
-		Name:     "endpoint-duplicate",
+		Name:     RuleEndpointDuplicate,
 		Severity: "error; warning when only a trailing slash or case differs",
 		Finds:    "the same URL twice in a mirror, also with another overridePath",
 		Reason:   "containerd cannot read the hosts file then and ignores every mirror of the registry, even with skipFallback. A strategic merge patch that is applied twice makes such lists.",
@@ -230,7 +230,7 @@ config:
 `,
 	},
 	{
-		Name:     "endpoint-path",
+		Name:     RuleEndpointPath,
 		Severity: "error",
 		Finds:    "/v2/ inside the path and no overridePath",
 		Reason:   "Both pullers append /v2 to a path that does not end in it: they ask for /v2/<project>/v2.",
@@ -248,7 +248,7 @@ config:
 `,
 	},
 	{
-		Name:     "override-path",
+		Name:     RuleOverridePath,
 		Severity: "error",
 		Finds:    "overridePath with no v2 segment in the path, or with no path",
 		Reason:   "overridePath keeps /v2 from being appended, so the URL has to have it.",
@@ -267,7 +267,7 @@ config:
 `,
 	},
 	{
-		Name:     "tls-on-http",
+		Name:     RuleTLSOnHttp,
 		Severity: "error",
 		Finds:    "TLS configuration whose host is that of an http endpoint",
 		Reason:   "machined refuses it and tries nothing further, not even the upstream; containerd tries HTTPS first.",
@@ -290,7 +290,7 @@ config:
 `,
 	},
 	{
-		Name:     "tls-wildcard",
+		Name:     RuleTLSWildcard,
 		Severity: "error",
 		Finds:    "* as a key of config with tls",
 		Reason:   "Talos then writes no hosts files, for any registry; beside a mirror \"*\" it ignores the settings.",
@@ -313,7 +313,7 @@ config:
 `,
 	},
 	{
-		Name:     "auth-wildcard",
+		Name:     RuleAuthWildcard,
 		Severity: "error",
 		Finds:    "* as a key of config with auth, or with nothing",
 		Reason:   "Keys are literal: it is never used.",
@@ -336,7 +336,7 @@ config:
 `,
 	},
 	{
-		Name:     "registry-name",
+		Name:     RuleRegistryName,
 		Severity: "error",
 		Finds:    "a mirror key with a scheme, a path, upper case, a domain wildcard, or nothing in it",
 		Reason:   "Keys are compared with the registry of a normalized image reference, literally: such a key never matches.",
@@ -351,7 +351,7 @@ config:
 `,
 	},
 	{
-		Name:     "registry-alias",
+		Name:     RuleRegistryAlias,
 		Severity: "error",
 		Finds:    "index.docker.io, registry-1.docker.io, hub.docker.com as mirror key",
 		Reason:   "Every reference to Docker Hub is normalized to docker.io.",
@@ -366,7 +366,7 @@ config:
 `,
 	},
 	{
-		Name:     "config-key",
+		Name:     RuleConfigKey,
 		Severity: "error",
 		Finds:    "a config key with a scheme or a path",
 		Reason:   "Keys are the host of a URL, with its port.",
@@ -389,7 +389,7 @@ config:
 `,
 	},
 	{
-		Name:     "config-unused",
+		Name:     RuleConfigUnused,
 		Severity: "warning",
 		Finds:    "a config key that is neither the host of an endpoint nor a registry that is pulled from directly: port, :443, case, brackets, the upstream's name",
 		Reason:   "The settings are looked up under the endpoint's host, exactly as its URL has it. What is spelled otherwise is not found.",
@@ -412,7 +412,7 @@ config:
 `,
 	},
 	{
-		Name:     "hub-auth-key",
+		Name:     RuleHubAuthKey,
 		Severity: "warning",
 		Finds:    "credentials for Docker Hub under docker.io",
 		Reason:   "containerd gets them for registry-1.docker.io since Talos 1.9.6; machined looks them up under registry-1.docker.io and finds none.",
@@ -427,7 +427,7 @@ config:
 `,
 	},
 	{
-		Name:     "auth-incomplete",
+		Name:     RuleAuthIncomplete,
 		Severity: "error",
 		Finds:    "auth with nothing usable in it",
 		Reason:   "machined refuses to pull; containerd pulls without credentials.",
@@ -450,7 +450,7 @@ config:
 `,
 	},
 	{
-		Name:     "auth-conflict",
+		Name:     RuleAuthConflict,
 		Severity: "error",
 		Finds:    "username beside auth or token",
 		Reason:   "Talos refuses it in document form, and uses the first of username, identityToken and auth in the legacy form.",
@@ -473,7 +473,7 @@ config:
 `,
 	},
 	{
-		Name:     "auth-encoding",
+		Name:     RuleAuthEncoding,
 		Severity: "error",
 		Finds:    "auth that is not base64 of user:password",
 		Reason:   "Both pullers fail on it, at the first request that needs credentials.",
@@ -496,7 +496,7 @@ config:
 `,
 	},
 	{
-		Name:     "pem-invalid",
+		Name:     RulePEMInvalid,
 		Severity: "error",
 		Finds:    "not PEM, or PEM of another kind",
 		Reason:   "containerd ends every pull from the host; machined trusts no CA at all then.",
@@ -519,7 +519,7 @@ config:
 `,
 	},
 	{
-		Name:     "client-identity",
+		Name:     RuleClientIdentity,
 		Severity: "error",
 		Finds:    "key and certificate that do not belong together, or one without the other",
 		Reason:   "Both pullers fail when they load them.",
@@ -542,7 +542,7 @@ config:
 `,
 	},
 	{
-		Name:     "certificate-expired",
+		Name:     RuleCertificateExpired,
 		Severity: "warning",
 		Finds:    "a certificate that is no longer, or not yet, valid",
 		Reason:   "A server's certificate is not accepted under it. Of several CA certificates one that is valid is enough.",
@@ -565,7 +565,7 @@ config:
 `,
 	},
 	{
-		Name:     "skip-fallback-alone",
+		Name:     RuleSkipFallbackAlone,
 		Severity: "error (info with the image cache)",
 		Finds:    "skipFallback and no endpoint",
 		Reason:   "machined refuses to pull; containerd goes to the upstream, since its hosts file is empty.",
@@ -582,7 +582,7 @@ config:
 `,
 	},
 	{
-		Name:     "wildcard-bypassed",
+		Name:     RuleWildcardBypassed,
 		Severity: "warning",
 		Finds:    "a host with TLS configuration and no mirror of its own, which containerd no longer sends to the * mirror",
 		Reason:   "Talos writes a hosts directory for the host, and containerd takes the first directory that it finds. With skipFallback on \"*\" this is a way out.",
@@ -608,7 +608,7 @@ config:
 `,
 	},
 	{
-		Name:     "fallback-tls",
+		Name:     RuleFallbackTLS,
 		Severity: "warning",
 		Finds:    "an upstream with TLS settings of its own that is mirrored with fallback",
 		Reason:   "containerd does not apply them to the fallback, machined does.",
@@ -630,7 +630,7 @@ config:
 `,
 	},
 	{
-		Name:     "puller-differs",
+		Name:     RulePullerDiffers,
 		Severity: "warning",
 		Finds:    "any other case in which machined and containerd do not do the same",
 		Reason:   "The installer, the kubelet and etcd come through the one, everything else through the other.",
@@ -647,7 +647,7 @@ config:
 `,
 	},
 	{
-		Name:     "version-feature",
+		Name:     RuleVersionFeature,
 		Severity: "error",
 		Finds:    "what the given Talos version does not know: overridePath (1.3), the mirror * (1.4), endpoints with an IPv6 address (1.8), skipFallback (1.9), documents (1.12.0), a RegistryTLSConfig without client identity (1.12.2)",
 		Reason:   "Talos refuses the key, ignores it, or panics.",
@@ -667,7 +667,7 @@ config:
 		options: []CheckOption{ForTalos("v1.8.4")},
 	},
 	{
-		Name:     "legacy-override",
+		Name:     RuleLegacyOverride,
 		Severity: "error",
 		Finds:    "endpoints of one mirror with different overridePath, in the legacy form",
 		Reason:   "machine.registries has it once for a mirror.",
@@ -688,7 +688,7 @@ config:
 		options: []CheckOption{InForm("legacy")},
 	},
 	{
-		Name:     "shared-endpoint",
+		Name:     RuleSharedEndpoint,
 		Severity: "warning",
 		Finds:    "the same URL without a path for several upstreams or under *",
 		Reason:   "A plain pull-through cache has one upstream. Which one is meant is only in ?ns=, which both pullers send and few caches heed.",
@@ -707,7 +707,7 @@ config:
 `,
 	},
 	{
-		Name:     "http-credentials",
+		Name:     RuleHttpCredentials,
 		Severity: "warning",
 		Finds:    "credentials over http",
 		Reason:   "Everyone on the way can read them.",
@@ -730,7 +730,7 @@ config:
 `,
 	},
 	{
-		Name:     "insecure-skip-verify",
+		Name:     RuleInsecureSkipVerify,
 		Severity: "warning",
 		Finds:    "verification off",
 		Reason:   "Whoever is in between can hand out any image by tag.",
@@ -753,7 +753,7 @@ config:
 `,
 	},
 	{
-		Name:     "placeholder-secret",
+		Name:     RulePlaceholderSecret,
 		Severity: "warning",
 		Finds:    "xxx, <…>, ${…}, changeme as a password",
 		Reason:   "A template that was not filled in.",
@@ -776,7 +776,7 @@ config:
 `,
 	},
 	{
-		Name:     "node-unreachable",
+		Name:     RuleNodeUnreachable,
 		Severity: "info",
 		Finds:    "loopback, .svc, .cluster.local as host",
 		Reason:   "A node asks its own resolver, not the cluster's DNS, and pulls before anything runs in the cluster.",

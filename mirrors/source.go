@@ -179,7 +179,13 @@ func decode(n *yaml.Node, path string, mirrorsOnly bool) (*Source, error) {
 	}
 	// Values that do not depend on what could not be read are judged in the same go.
 	var local []finding
+	if d.bomb {
+		src.Set = Set{}
+	}
 	for _, f := range newChecker(src.Set, nil).run() {
+		if len(d.findings)+len(local) >= maxFindings {
+			break
+		}
 		if f.Severity == SeverityError && localRules[f.Rule] && !d.unread[f.place] {
 			local = append(local, f)
 		}
@@ -236,7 +242,7 @@ func (d *decoder) resolve(n *yaml.Node) (*yaml.Node, func()) {
 		d.aliased++
 		if d.aliased > maxAliased && !d.bomb {
 			d.bomb = true
-			d.report("input-size", Place{}, n, fmt.Sprintf("aliases stand for more than %d values", maxAliased),
+			d.report(RuleInputSize, Place{}, n, fmt.Sprintf("aliases stand for more than %d values", maxAliased),
 				"write out what is meant")
 		}
 	}
@@ -287,7 +293,7 @@ type pair struct {
 // does: what the mapping itself says wins, then the earlier merge.
 func (d *decoder) pairs(n *yaml.Node, at Place, secret bool, depth int) []pair {
 	if n.Kind != yaml.MappingNode {
-		d.report("wrong-kind", at, n, "found "+kindOf(n), "want a mapping")
+		d.report(RuleWrongKind, at, n, "found "+kindOf(n), "want a mapping")
 		return nil
 	}
 	ps := make([]pair, 0, len(n.Content)/2)
@@ -306,7 +312,7 @@ func (d *decoder) pairs(n *yaml.Node, at Place, secret bool, depth int) []pair {
 			if key.Kind == yaml.ScalarNode {
 				fix += ", in quotes"
 			}
-			d.report("wrong-kind", at, k, "found "+kindOf(key)+" as a key", fix)
+			d.report(RuleWrongKind, at, k, "found "+kindOf(key)+" as a key", fix)
 			continue
 		}
 		if first := seen[key.Value]; first != nil {
@@ -333,7 +339,7 @@ func (d *decoder) pairs(n *yaml.Node, at Place, secret bool, depth int) []pair {
 
 func (d *decoder) merged(m *yaml.Node, at Place, secret bool, depth int) []pair {
 	if depth > 20 {
-		d.report("wrong-kind", at, m, "merge keys are nested too deep, or in a circle", "write out what is meant")
+		d.report(RuleWrongKind, at, m, "merge keys are nested too deep, or in a circle", "write out what is meant")
 		return nil
 	}
 	v, leave := d.resolve(m)
@@ -354,7 +360,7 @@ func (d *decoder) merged(m *yaml.Node, at Place, secret bool, depth int) []pair 
 		}
 		return all
 	}
-	d.report("wrong-kind", at, m, "found "+kindOf(v)+" for the merge key <<", "want a mapping, or a list of mappings")
+	d.report(RuleWrongKind, at, m, "found "+kindOf(v)+" for the merge key <<", "want a mapping, or a list of mappings")
 	return nil
 }
 
@@ -405,7 +411,7 @@ func (d *decoder) unknownKey(p pair, at Place, secret bool, known []string) {
 			fix = hint
 		}
 	}
-	d.report("unknown-key", at, p.key, found, fix)
+	d.report(RuleUnknownKey, at, p.key, found, fix)
 }
 
 // otherFormat recognizes the file of another format by a key of its root.
@@ -445,7 +451,7 @@ func (d *decoder) entries(n *yaml.Node, at Place, read func(key string, v *yaml.
 		case ok:
 			read(p.name, v, c)
 		case !d.bomb:
-			d.report("wrong-kind", c, p.key, "found null", "want a mapping, or no such key; an empty one is written {}")
+			d.report(RuleWrongKind, c, p.key, "found null", "want a mapping, or no such key; an empty one is written {}")
 		}
 		leave()
 	}
@@ -481,7 +487,7 @@ func (d *decoder) mirror(n *yaml.Node, at Place) Mirror {
 		return m
 	}
 	if *override && len(m.Endpoints) == 0 {
-		d.report("override-conflict", child(at, "overridePath"), overrideNode, "overridePath of a mirror without endpoints",
+		d.report(RuleOverrideConflict, child(at, "overridePath"), overrideNode, "overridePath of a mirror without endpoints",
 			"want endpoints, or no overridePath")
 	}
 	for i, e := range m.Endpoints {
@@ -493,7 +499,7 @@ func (d *decoder) mirror(n *yaml.Node, at Place) Mirror {
 		case e.OverridePath != *override:
 			d.add(func() Finding {
 				at := d.src.Position(own)
-				return Finding{Rule: "override-conflict", Severity: SeverityError, Path: at.Path, Line: at.Line, Column: at.Column,
+				return Finding{Rule: RuleOverrideConflict, Severity: SeverityError, Path: at.Path, Line: at.Line, Column: at.Column,
 					Message: fmt.Sprintf("overridePath is %t here, and %t for the whole mirror in line %d", e.OverridePath, *override, overrideNode.Line),
 					Fix:     "want it at the endpoints or at the mirror, not at both"}
 			})
@@ -508,7 +514,7 @@ func (d *decoder) endpoints(n *yaml.Node, at Place) (es []Endpoint, said []bool)
 		if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str" {
 			fix = "want a list: write - before it, on a line of its own"
 		}
-		d.report("wrong-kind", at, n, "found "+kindOf(n), fix)
+		d.report(RuleWrongKind, at, n, "found "+kindOf(n), fix)
 		return nil, nil
 	}
 	for i, c := range n.Content {
@@ -532,7 +538,7 @@ func (d *decoder) endpoints(n *yaml.Node, at Place) (es []Endpoint, said []bool)
 				}
 			})
 			if !haveURL && !d.bomb {
-				d.report("wrong-kind", at, v, "an endpoint without url", "want url: https://…")
+				d.report(RuleWrongKind, at, v, "an endpoint without url", "want url: https://…")
 			}
 		} else if isString(v) {
 			e.URL = v.Value
@@ -632,7 +638,7 @@ func (d *decoder) wrongScalar(n *yaml.Node, at Place, want string) {
 			fix += ": write it without the tag"
 		}
 	}
-	d.report("wrong-kind", at, n, "found "+kindOf(n), fix)
+	d.report(RuleWrongKind, at, n, "found "+kindOf(n), fix)
 }
 
 func (d *decoder) boolean(n *yaml.Node, at Place) *bool {
@@ -651,7 +657,7 @@ func (d *decoder) boolean(n *yaml.Node, at Place) *bool {
 			fix = "want false"
 		}
 	}
-	d.report("wrong-kind", at, n, "found "+kindOf(n), fix)
+	d.report(RuleWrongKind, at, n, "found "+kindOf(n), fix)
 	return nil
 }
 
@@ -684,7 +690,7 @@ func Join(errs ...error) error {
 			joined.Err = errors.Join(joined.Err, e.Err)
 			continue
 		}
-		joined.Findings = append(joined.Findings, Finding{Rule: "syntax", Severity: SeverityError, Message: err.Error()})
+		joined.Findings = append(joined.Findings, Finding{Rule: RuleSyntax, Severity: SeverityError, Message: err.Error()})
 		joined.Err = errors.Join(joined.Err, err)
 	}
 	if joined.Findings == nil {
