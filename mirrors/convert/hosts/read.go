@@ -166,7 +166,7 @@ func (r *reader) hostsFile(root *tree.Node, data, folder, registry string) {
 	var list []host
 	for _, f := range tables {
 		if !slices.Contains(order, f.Name) {
-			r.Note(convert.Loss, f.Path, f.Key, "containerd reads a host only from a table header", fmt.Sprintf("write it as [host.%q]", f.Name))
+			r.Note(convert.Loss, f.Path, f.Key, "containerd reads a host only from a table header", fmt.Sprintf("write it as [host.%s]", tree.Quote(f.Name)))
 			continue
 		}
 		h := host{field: f, url: absolute(f.Name)}
@@ -555,7 +555,7 @@ func (r *reader) oneSetForAHost(folders map[string]string) {
 		if _, ok := folders[host]; everything && !ok && host != tree.DockerHub {
 			u := has[host]
 			r.File = u.file
-			r.Note(convert.Changed, u.field.Path, u.field.Key, fmt.Sprintf("for TLS settings Talos makes a folder %s; images named %s/… then no longer go through _default", tree.Quote(folderOf(host)), host),
+			r.Note(convert.Changed, u.field.Path, u.field.Key, fmt.Sprintf("for TLS settings Talos makes a folder %s; images of that registry then no longer go through _default", tree.Quote(folderOf(host))),
 				"nothing, unless images have that name")
 		}
 	}

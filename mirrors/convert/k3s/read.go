@@ -204,7 +204,7 @@ func (r *reader) fallback(f tree.Field, configured bool) {
 		r.SkipFallback(f.Name, f)
 	case r.noDefault:
 		r.Note(convert.Decision, f.Path, f.Key, "k3s keeps the default endpoint of a registry that has an entry in configs, the flag notwithstanding; so does the result",
-			fmt.Sprintf("write mirrors[%q].skipFallback: true when it should not be used", f.Name))
+			fmt.Sprintf("write mirrors[%s].skipFallback: true when it should not be used", tree.Quote(f.Name)))
 	}
 }
 
@@ -368,7 +368,7 @@ func (r *reader) config(s settings) {
 	}
 	_, everything := set.Mirrors["*"]
 	if everything && !mirrored && s.auth != nil && s.tls == nil {
-		r.Note(convert.Changed, s.Path, s.Key, fmt.Sprintf(`k3s pulls images named %s/… from there, since it has an entry in configs; Talos pulls them through the mirrors of "*"`, host),
-			fmt.Sprintf("write mirrors[%q].endpoints: [https://%s] if images have that name", host, tree.UpstreamHost(host)))
+		r.Note(convert.Changed, s.Path, s.Key, fmt.Sprintf(`k3s pulls the images of %s from there, since it has an entry in configs; Talos pulls them through the mirrors of "*"`, tree.Quote(host)),
+			fmt.Sprintf("write mirrors[%s] with its own URL as the endpoint, if images have that name", tree.Quote(host)))
 	}
 }

@@ -118,7 +118,7 @@ func (w *writer) mirror(key string) mirrorEntry {
 	switch {
 	case w.skips(key) && byName:
 		w.Add(convert.Loss, "mirrors", key, "skipFallback",
-			fmt.Sprintf("k3s goes to the registry itself when configs has an entry for it, and the Set has config[%q]", key), "drop that entry")
+			fmt.Sprintf("k3s goes to the registry itself when configs has an entry for it, and the Set has config[%s]", tree.Quote(key)), "drop that entry")
 	case w.skips(key) && !w.noDefault:
 		w.Add(convert.Decision, "mirrors", key, "skipFallback", "k3s has it for a whole node", "start the node with --disable-default-registry-endpoint")
 	case !w.skips(key) && w.flag && key == "*":
@@ -158,12 +158,12 @@ func (w *writer) config(key string) configEntry {
 	_, everything := w.set.Mirrors["*"]
 	if everything && !mirrored && out.TLS == nil && out.Auth != nil {
 		w.Add(convert.Changed, "config", key, "auth",
-			fmt.Sprintf(`k3s pulls images named %s/… from there, since it has an entry in configs; Talos pulls them through the mirrors of "*"`, key),
+			fmt.Sprintf(`k3s pulls the images of %s from there, since it has an entry in configs; Talos pulls them through the mirrors of "*"`, tree.Quote(key)),
 			"nothing, unless images have that name")
 	}
 	if mirrored && out.TLS != nil && !w.isEndpoint(key) {
 		w.Add(convert.Changed, "config", key, "tls", "k3s uses the TLS settings also when it falls back to the registry itself; containerd on Talos does not",
-			fmt.Sprintf("want https://%s as the last endpoint of the mirror", key))
+			"want its own URL as the last endpoint of the mirror")
 	}
 	return out
 }

@@ -20,6 +20,11 @@ func TOML(data []byte) (*Node, error) {
 	if err := checkText(data); err != nil {
 		return nil, err
 	}
+	ls := newLines(data)
+	if offset := tooDeep(data); offset >= 0 {
+		line, column := ls.position(offset)
+		return nil, syntax(line, column, fmt.Sprintf("lists or tables are nested more than %d deep", maxDepth), "want what the format has")
+	}
 	// The parser below sees one expression at a time; only the decoder knows
 	// what a document may not say twice.
 	var whole map[string]any
@@ -32,7 +37,7 @@ func TOML(data []byte) (*Node, error) {
 		return nil, syntax(0, 0, "not TOML: "+strings.TrimPrefix(err.Error(), "toml: "), "")
 	}
 
-	b := &tomlBuilder{lines: newLines(data), index: map[*Node]map[string]*Node{}}
+	b := &tomlBuilder{lines: ls, index: map[*Node]map[string]*Node{}}
 	root := mapping(1, 1)
 	table := root
 	var p unstable.Parser
@@ -43,15 +48,47 @@ func TOML(data []byte) (*Node, error) {
 		case unstable.Table, unstable.ArrayTable:
 			table = b.table(root, e)
 		case unstable.KeyValue:
-			if err := b.assign(table, e, 0); err != nil {
-				return nil, err
-			}
+			b.assign(table, e)
 		}
 	}
 	if err := p.Error(); err != nil {
 		return nil, syntax(0, 0, "not TOML: "+err.Error(), "")
 	}
 	return root, nil
+}
+
+// tooDeep returns the offset of an expression that is nested too deep, by dotted
+// keys too, or -1. go-toml spends hundreds of bytes for each byte of a long dotted key.
+func tooDeep(data []byte) int {
+	var p unstable.Parser
+	p.Reset(data)
+	for p.NextExpression() {
+		e := p.Expression()
+		if it := e.Key(); depth(e) > maxDepth && it.Next() {
+			return int(it.Node().Raw.Offset)
+		}
+	}
+	return -1
+}
+
+// depth counts the levels of an expression, at most a few more than maxDepth.
+func depth(n *unstable.Node) int {
+	var levels, deepest int
+	switch n.Kind {
+	case unstable.Table, unstable.ArrayTable, unstable.KeyValue:
+		for it := n.Key(); it.Next() && levels <= maxDepth; {
+			levels++
+		}
+		if n.Kind == unstable.KeyValue && levels <= maxDepth {
+			deepest = depth(n.Value())
+		}
+	case unstable.Array, unstable.InlineTable:
+		levels = 1
+		for it := n.Children(); it.Next() && deepest <= maxDepth; {
+			deepest = max(deepest, depth(it.Node()))
+		}
+	}
+	return levels + deepest
 }
 
 // tomlFix knows the mistakes that people make.
@@ -127,7 +164,7 @@ func (b *tomlBuilder) table(root *Node, e *unstable.Node) *Node {
 	return n
 }
 
-func (b *tomlBuilder) assign(n *Node, e *unstable.Node, depth int) error {
+func (b *tomlBuilder) assign(n *Node, e *unstable.Node) {
 	var last *unstable.Node
 	for it := e.Key(); it.Next(); {
 		if last != nil {
@@ -136,20 +173,12 @@ func (b *tomlBuilder) assign(n *Node, e *unstable.Node, depth int) error {
 		last = it.Node()
 	}
 	line, column := b.lines.position(int(last.Raw.Offset))
-	v, err := b.value(e.Value(), line, column, depth)
-	if err != nil {
-		return err
-	}
-	b.add(n, last, v)
-	return nil
+	b.add(n, last, b.value(e.Value(), line, column))
 }
 
 // value makes a node; line and column are those of what is around it, for
 // values that go-toml gives no place.
-func (b *tomlBuilder) value(e *unstable.Node, line, column, depth int) (*Node, error) {
-	if depth > maxDepth {
-		return nil, syntax(line, column, fmt.Sprintf("lists or tables are nested more than %d deep", maxDepth), "")
-	}
+func (b *tomlBuilder) value(e *unstable.Node, line, column int) *Node {
 	if e.Raw.Length > 0 {
 		line, column = b.lines.position(int(e.Raw.Offset))
 	}
@@ -169,11 +198,7 @@ func (b *tomlBuilder) value(e *unstable.Node, line, column, depth int) (*Node, e
 			if it.Node().Kind == unstable.Comment {
 				continue
 			}
-			v, err := b.value(it.Node(), line, column, depth+1)
-			if err != nil {
-				return nil, err
-			}
-			n.Content = append(n.Content, v)
+			n.Content = append(n.Content, b.value(it.Node(), line, column))
 		}
 	case unstable.InlineTable:
 		n.Kind, n.Tag = yaml.MappingNode, "!!map"
@@ -181,12 +206,10 @@ func (b *tomlBuilder) value(e *unstable.Node, line, column, depth int) (*Node, e
 			if it.Node().Kind == unstable.Comment {
 				continue
 			}
-			if err := b.assign(n, it.Node(), depth+1); err != nil {
-				return nil, err
-			}
+			b.assign(n, it.Node())
 		}
 	default:
 		n.Tag = "!!timestamp"
 	}
-	return n, nil
+	return n
 }
