@@ -70,7 +70,7 @@ func checkText(p *problems, set mirrors.Set, form Form) {
 	}
 	for _, host := range slices.Sorted(maps.Keys(set.Config)) {
 		c := set.Config[host]
-		check(fmt.Sprintf("config[%q]", host), host, false)
+		check(hostPath(host), host, false)
 		if a := c.Auth; a != nil {
 			path := KindAuth.path(host)
 			check(path+".username", a.Username, true)

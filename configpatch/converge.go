@@ -67,7 +67,7 @@ type Change struct {
 }
 
 // String returns a text such as "mirror docker.io: changed".
-func (c Change) String() string { return fmt.Sprintf("%s %s: %s", c.Kind, c.Name, c.Action) }
+func (c Change) String() string { return fmt.Sprintf("%s %s: %s", c.Kind, redactURL(c.Name), c.Action) }
 
 // Action says what happens to an entry.
 type Action int
@@ -121,7 +121,7 @@ func Converge(current []byte, set mirrors.Set, v Version, opts ...Option) (Plan,
 	}
 	for _, host := range slices.Sorted(maps.Keys(set.Config)) {
 		if !o.owns(host) {
-			p = append(p, &Error{Path: fmt.Sprintf("config[%q]", host), Err: ErrNotOwned, Fix: "its name in Own"})
+			p = append(p, &Error{Path: hostPath(host), Err: ErrNotOwned, Fix: "its name in Own"})
 		}
 	}
 	before, err := Read(current)

@@ -40,10 +40,14 @@ func (k Kind) document() string {
 func (k Kind) path(name string) string {
 	switch k {
 	case KindMirror:
-		return fmt.Sprintf("mirrors[%q]", name)
+		return fmt.Sprintf("mirrors[%q]", redactURL(name))
 	case KindAuth:
-		return fmt.Sprintf("config[%q].auth", name)
+		return hostPath(name) + ".auth"
 	default:
-		return fmt.Sprintf("config[%q].tls", name)
+		return hostPath(name) + ".tls"
 	}
 }
+
+// hostPath returns the path of all that a Set says about a host. A key may be a
+// URL by mistake.
+func hostPath(host string) string { return fmt.Sprintf("config[%q]", redactURL(host)) }

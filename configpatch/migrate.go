@@ -34,7 +34,7 @@ func Migrate(current []byte) ([]byte, error) {
 			continue
 		}
 		for i, e := range before.legacy.Mirrors[name].Endpoints {
-			path := fmt.Sprintf("machine.registries.mirrors[%q].endpoints[%d]", name, i)
+			path := fmt.Sprintf("machine.registries.%s.endpoints[%d]", KindMirror.path(name), i)
 			switch u, err := url.Parse(e.URL); {
 			case err != nil || u.Scheme != "http" && u.Scheme != "https":
 				p.add(path, "an absolute http or https URL", "a registry document cannot hold this endpoint")

@@ -112,7 +112,7 @@ func sameSet(got, want mirrors.Set) error {
 		g, okG := got.Config[host]
 		w, okW := want.Config[host]
 		if okG != okW || !g.Equal(w) {
-			p.add(fmt.Sprintf("config[%q]", host), "", "not as it should be")
+			p.add(hostPath(host), "", "not as it should be")
 		}
 	}
 	return p.err()

@@ -109,7 +109,7 @@ func readProvider(cfg config.Provider, data []byte) (*Effective, error) {
 			m := mirrors.Mirror{SkipFallback: pointer.SafeDeref(d.RegistrySkipFallback)}
 			for i, ep := range d.RegistryEndpoints {
 				if ep.EndpointURL.URL == nil {
-					p.add(fmt.Sprintf("RegistryMirrorConfig %q: endpoints[%d].url", d.MetaName, i), "an http or https URL", "empty")
+					p.add(fmt.Sprintf("RegistryMirrorConfig %q: endpoints[%d].url", redactURL(d.MetaName), i), "an http or https URL", "empty")
 					continue
 				}
 				m.Endpoints = append(m.Endpoints, mirrors.Endpoint{URL: ep.EndpointURL.String(), OverridePath: pointer.SafeDeref(ep.EndpointOverridePath)})
@@ -145,7 +145,7 @@ func readLegacy(p *problems, set *mirrors.Set, r v1alpha1.RegistriesConfig) {
 	for _, name := range slices.Sorted(maps.Keys(r.RegistryMirrors)) {
 		m := r.RegistryMirrors[name]
 		if m == nil {
-			p.add(fmt.Sprintf("machine.registries.mirrors[%q]", name), "endpoints", "null, which Talos refuses")
+			p.add("machine.registries."+KindMirror.path(name), "endpoints", "null, which Talos refuses")
 			continue
 		}
 		out := mirrors.Mirror{SkipFallback: pointer.SafeDeref(m.MirrorSkipFallback)}
@@ -157,7 +157,7 @@ func readLegacy(p *problems, set *mirrors.Set, r v1alpha1.RegistriesConfig) {
 	for _, host := range slices.Sorted(maps.Keys(r.RegistryConfig)) {
 		c := r.RegistryConfig[host]
 		if c == nil {
-			p.add(fmt.Sprintf("machine.registries.config[%q]", host), "auth or tls", "null, which Talos refuses")
+			p.add("machine.registries."+hostPath(host), "auth or tls", "null, which Talos refuses")
 			continue
 		}
 		var out mirrors.HostConfig

@@ -82,12 +82,13 @@ func TestRead(t *testing.T) {
 }
 
 func TestReadRedactsURLs(t *testing.T) {
-	got, err := configpatch.Read([]byte("machine: {registries: {mirrors: {a.example.com: {endpoints: ['https://user:made-up@m.example.com/v2', 'user:made@up@m']}}}}"))
+	got, err := configpatch.Read([]byte("machine: {registries: {mirrors: {'https://user:made-up@a.example.com': {endpoints: ['https://user:made-up@m.example.com/v2', 'user:made@up@m']}}}}"))
 	require.NoError(t, err)
 	text, err := got.Registries(false)
 	require.NoError(t, err)
 	assert.NotContains(t, string(text), "made")
 	assert.Contains(t, string(text), "https://[redacted]@m.example.com/v2")
+	assert.Contains(t, string(text), "https://[redacted]@a.example.com")
 }
 
 // What machinery panics on, or says nothing useful about.

@@ -41,6 +41,11 @@ func (e *Effective) Registries(reveal bool) ([]byte, error) {
 			})
 		})
 	}
+	if !reveal {
+		for _, section := range []string{"mirrors", "config"} {
+			each(child(root, section), func(key, _ *yaml.Node) { key.Value = redactURL(key.Value) })
+		}
+	}
 	var out bytes.Buffer
 	encoder := yaml.NewEncoder(&out)
 	if err := encoder.Encode(root); err != nil {

@@ -95,7 +95,7 @@ func checkReplace(set mirrors.Set, v Version, o options) error {
 		}
 		for _, host := range slices.Sorted(maps.Keys(set.Config)) {
 			if !deletable(host) {
-				p.add(fmt.Sprintf("config[%q]", host), "WithSection, Converge, or the documents form (Talos 1.12.0 and later)", `Talos cannot delete a legacy key that begins with "["`)
+				p.add(hostPath(host), "WithSection, Converge, or the documents form (Talos 1.12.0 and later)", `Talos cannot delete a legacy key that begins with "["`)
 			}
 		}
 	}
@@ -240,9 +240,9 @@ func replaceWarnings(set mirrors.Set, v Version, o options) (fs mirrors.Findings
 		for _, host := range slices.Sorted(maps.Keys(set.Config)) {
 			if c := set.Config[host]; !deletable(host) {
 				if c.Auth != nil && c.TLS != nil {
-					warn(fmt.Sprintf("config[%q]", host), text+"; the documents hide it")
+					warn(hostPath(host), text+"; the documents hide it")
 				} else {
-					warn(fmt.Sprintf("config[%q]", host), text+", and its auth or tls counts where the set has none")
+					warn(hostPath(host), text+", and its auth or tls counts where the set has none")
 				}
 			}
 		}
