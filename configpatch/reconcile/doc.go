@@ -16,27 +16,33 @@
 //
 // What is promised:
 //
-//   - Every text arrives as it was given, character for character, through YAML,
-//     the kubelet's $(NAME) expansion, the shell and YAML again, or is an error
-//     that tells where it stands. Nothing in it is run or expanded, and no variable of the
-//     Job shows up where the skeleton did not place it.
-//   - An input is waited for, for Tries times Interval and what kubectl takes,
-//     then checked against its Form. When one is missing or does not fit, the script says
-//     which and exits with 1; nothing is applied.
-//   - The Role allows create on talosconfigtemplates (which a name cannot narrow), get and
-//     patch on the one by its name, and get on each Secret and object that an input names.
+//   - Every text of a Template arrives as it was given, character for
+//     character, through YAML, the kubelet's $(NAME) expansion, the shell and
+//     YAML again, or is an error that tells where it stands. Nothing in it is
+//     run or expanded, and no variable of the Job shows up where the skeleton
+//     did not place it. What kubectl reads loses its final newlines, no more.
+//   - An input is waited for, Tries times Interval and the time that kubectl
+//     takes, then checked against its Form. When one is missing or does not
+//     fit, the script says which and exits with 1; nothing is applied.
+//   - The Role allows create on talosconfigtemplates (which no name can
+//     narrow), get and patch on the one, and get on each Secret and object
+//     that an input names.
 //   - The Pod meets the restricted level of Pod Security: user 65532, no
 //     capabilities, a read-only root file system with an emptyDir at /tmp.
-//   - The script is in the Job's command when it fits there (131071 bytes), else
-//     in a mounted ConfigMap; in a mounted Secret when the Template is Sensitive. More than 1 MiB is an error.
+//   - The script is in the Job's command when it fits there (131071 bytes),
+//     else in a mounted ConfigMap; in a mounted Secret when the Template is
+//     Sensitive. More than 1 MiB is an error.
 //
-// The name of the Job ends in a hash of its content, 16 hexadecimal digits: the same Job has the same
-// name, and applying it again does nothing while it exists. So A, then B, then A again
-// within the TTL of the first A leaves the cluster with B: the third apply finds
-// the finished Job. Give each run its own RunID (a commit, a time) where that may happen. The
-// ConfigMap or Secret of a mounted script has the Job's name, is immutable, and stays when the Job is deleted.
+// The name of the Job ends in a hash of its content, 16 hexadecimal digits: the
+// same Job has the same name, and applying it again does nothing while it
+// exists. So A, then B, then A again within the TTL of the first A leaves the
+// cluster with B: the third apply finds the finished Job. Give each run its own
+// RunID (a commit, a time) where that may happen. The ConfigMap or Secret of a
+// mounted script has the Job's name, is immutable, and stays when the Job is
+// deleted.
 //
-// Manifests with a mounted script of more than about 200 KB need kubectl create
-// or kubectl apply --server-side. The script itself does the latter when the template is that
-// large, since kubectl apply keeps a copy in an annotation, which holds 262144 bytes.
+// kubectl apply keeps a copy of an object in an annotation, which holds 262144
+// bytes. The script applies a template of more than 192 KiB on the server, which
+// needs create and patch alone. Manifests with a mounted script of that size need
+// kubectl create or kubectl apply --server-side.
 package reconcile

@@ -55,6 +55,7 @@ func TestErrors(t *testing.T) {
 			[]string{`strategicPatches[0]: line 3: a list, as a JSON 6902 patch is (want a map: Talos applies JSON 6902 to no configuration of several documents)`}},
 		{"text", patch("hello\n"), []string{`strategicPatches[0]: line 1: text (want a map)`}},
 		{"no YAML", patch("a: [b\n"), []string{"strategicPatches[0]: invalid YAML: yaml: line 1: did not find expected ',' or ']'"}},
+		{"password that is an alias", patch("password: *made-up\n"), []string{"strategicPatches[0]: invalid YAML: an alias of no anchor (want quotes around a text that begins with *)"}},
 		{"control character", patch("a: b # \x01\n"), []string{"strategicPatches[0]: invalid YAML: yaml: control characters are not allowed"}},
 		{"inputs without a skeleton", func(j *Job) { j.Template.Inputs = []Input{{"V", escape.Port, port}} }, []string{`inputs: inputs without a skeleton (want a skeleton that names them)`}},
 		{"times", func(j *Job) {

@@ -186,6 +186,11 @@ func (p *problems) maps(path, text string, sensitive *bool) (n int) {
 		if errors.Is(err, io.EOF) {
 			return n
 		}
+		if err != nil && strings.Contains(err.Error(), "unknown anchor") {
+			// The parser's text has the alias's name, which may be a password that begins with a *.
+			p.add(path, "want quotes around a text that begins with *", "invalid YAML: an alias of no anchor")
+			return n + 1
+		}
 		if err != nil {
 			*p = append(*p, &Error{Path: path, Offset: -1, Reason: "invalid YAML", Err: err})
 			return n + 1
