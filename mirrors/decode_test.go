@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -271,4 +272,40 @@ func TestMarshal(t *testing.T) {
 	var back Set
 	require.NoError(t, json.Unmarshal(j, &back))
 	assert.True(t, set.Equal(back))
+}
+
+func TestSetIsAFieldOfSomethingElse(t *testing.T) {
+	var config struct{ Registries Set }
+	require.NoError(t, yaml.Unmarshal([]byte("registries:\n  mirrors: {ghcr.io: {endpoints: [https://a]}}\n"), &config))
+	want := Set{Mirrors: map[string]Mirror{"ghcr.io": {Endpoints: []Endpoint{{URL: "https://a"}}}}}
+	assert.True(t, want.Equal(config.Registries))
+	err := yaml.Unmarshal([]byte("registries: {mirrors: {quay.io: []}}"), &config)
+	assert.ErrorContains(t, err, `mirrors["quay.io"]: found a list (want a mapping)`)
+	assert.True(t, want.Equal(config.Registries), "it stays as it was")
+
+	text, err := yaml.Marshal(config)
+	require.NoError(t, err)
+	var back struct{ Registries Set }
+	require.NoError(t, yaml.Unmarshal(text, &back))
+	assert.True(t, want.Equal(back.Registries))
+}
+
+// However a Set or an error is printed, it shows no secret; encoding does.
+func TestPrintingShowsNoSecret(t *testing.T) {
+	set := Set{Config: map[string]HostConfig{"a": {Auth: &Auth{Username: "u", Password: NewSecret("hunter2"), Auth: NewSecret("hunter2"), IdentityToken: NewSecret("hunter2")},
+		TLS: &TLS{ClientIdentity: &ClientIdentity{Key: NewSecret("hunter2")}}}}}
+	var log bytes.Buffer
+	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "secret", set.Config["a"].Auth.Password, "auth", *set.Config["a"].Auth, "set", set)
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "secret", set.Config["a"].Auth.Password)
+	for _, format := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
+		fmt.Fprintf(&log, format, set)
+		fmt.Fprintf(&log, format, *set.Config["a"].Auth)
+		fmt.Fprintf(&log, format, set.Config["a"].Auth.Password)
+	}
+	assert.NotContains(t, log.String(), "hunter2")
+	assert.NotContains(t, log.String(), "68756e74657232")
+	assert.Contains(t, log.String(), "[redacted]")
+	j, err := json.Marshal(set)
+	require.NoError(t, err)
+	assert.Contains(t, string(j), "hunter2")
 }

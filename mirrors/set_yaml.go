@@ -43,6 +43,17 @@ func (s Set) MarshalYAML() (any, error) {
 	return root, nil
 }
 
+// UnmarshalYAML is [DecodeNode] for a Set that is a field of something else.
+// When it fails, s stays as it was.
+func (s *Set) UnmarshalYAML(n *yaml.Node) error {
+	src, err := DecodeNode(n, "")
+	if err != nil {
+		return err
+	}
+	*s = src.Set
+	return nil
+}
+
 // yamlWriter makes nodes and keeps the first error.
 type yamlWriter struct{ err error }
 

@@ -183,11 +183,12 @@ func decode(n *yaml.Node, path string, mirrorsOnly bool) (*Source, error) {
 		src.Set = Set{}
 	}
 	for _, f := range newChecker(src.Set, nil).run() {
-		if len(d.findings)+len(local) >= maxFindings {
-			break
-		}
-		if f.Severity == SeverityError && localRules[f.Rule] && !d.unread[f.place] {
+		switch {
+		case f.Severity != SeverityError || !localRules[f.Rule] || d.unread[f.place]:
+		case len(d.findings)+len(local) < maxFindings:
 			local = append(local, f)
+		default:
+			d.more++
 		}
 	}
 	d.findings = append(d.findings, src.locate(local)...)
