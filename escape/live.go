@@ -69,7 +69,8 @@ func (y yamlPart) part() part {
 // Assign sets v to what cmd prints, without the newlines at its end, and checks
 // the form right after. When cmd fails, the script stops. In cmd, as in the
 // script, the first command that fails ends it. cmd may not hold a
-// here-document: posh 0.14.1 cannot read one within $( ).
+// here-document: posh 0.14.1 cannot read one within $( ). A NUL that cmd prints
+// is lost, since no variable holds one.
 //
 // [Program] takes v for computed here instead of required from the
 // environment; a use before this place is an error.

@@ -31,9 +31,9 @@ func TestMutants(t *testing.T) {
 			}
 			body := escaped(s) + "\n"
 			d := delim(body)
-			open := "cat <<" + d + "\n"
+			open := "show <<" + d + "\n"
 			if quoted {
-				open = "cat <<'" + d + "'\n"
+				open = "show <<'" + d + "'\n"
 			}
 			return open + body + d + "\n", s + "\n", nil
 		}

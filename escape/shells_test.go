@@ -18,6 +18,19 @@ import (
 // prelude is what Program writes before the parts.
 const prelude = "LC_ALL=C\nexport LC_ALL\nset -eu\n"
 
+// reader defines show, which prints its standard input. Where read and printf
+// belong to the shell, that is twenty times faster than a cat for each; mksh has
+// print.
+func reader(sh shelltest.Shell) string {
+	switch sh.Name {
+	case "posh":
+		return "show() { cat; }\n"
+	case "mksh":
+		return "show() { while IFS= read -r line; do print -r -- \"$line\"; done; }\n"
+	}
+	return "show() { while IFS= read -r line; do printf '%s\\n' \"$line\"; done; }\n"
+}
+
 // fragment is source whose output is known, to be run among many others.
 type fragment struct {
 	name   string
@@ -73,7 +86,7 @@ func failures(t testing.TB, sh shelltest.Shell, fragments []fragment) []string {
 		return nil
 	}
 	var script, want strings.Builder
-	script.WriteString(prelude)
+	script.WriteString(prelude + reader(sh))
 	for _, f := range fragments {
 		script.WriteString(f.source)
 		want.WriteString(f.want)
@@ -145,7 +158,7 @@ var shellPlaces = []shellPlace{
 	{
 		name: "heredoc",
 		encode: func(s string) (string, string, error) {
-			sh, err := Heredoc(Lit("cat"), Text(s), Text("\n"))
+			sh, err := Heredoc(Lit("show"), Text(s), Text("\n"))
 			return render(sh, err, s+"\n")
 		},
 		wants: func(s string) bool { return noNUL(s) && strings.IndexByte(s, 1) < 0 },
@@ -153,7 +166,7 @@ var shellPlaces = []shellPlace{
 	{
 		name: "heredoc-quoted",
 		encode: func(s string) (string, string, error) {
-			sh, err := HeredocQuoted(Lit("cat"), s+"\n")
+			sh, err := HeredocQuoted(Lit("show"), s+"\n")
 			return render(sh, err, s+"\n")
 		},
 		wants: noNUL,

@@ -5,12 +5,14 @@ import (
 	"strings"
 )
 
-// Word is s as one word of a command: '…', whatever s holds. An empty s is
-// the empty word ”, never nothing.
+// Word is s as one word of a command, in single quotes, whatever s holds. An
+// empty s is the empty word, never nothing.
 //
 // It carries every byte but NUL, which no shell can hold; a NUL is an error
 // that the piece carries. The shell takes the word as data. A command that
-// evaluates its arguments (eval, sh -c, trap, [[ -eq ]]) still does.
+// evaluates its arguments (eval, sh -c, trap, [[ -eq ]]) still does, and a word
+// that begins with - is an option where the command takes options: write --
+// before it.
 //
 // Single quotes are right in every locale; double quotes are not (bash 5.2 and
 // ksh93u+m in a Shift-JIS or GBK locale). Nothing is left bare because it looks
