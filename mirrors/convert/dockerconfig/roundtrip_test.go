@@ -3,6 +3,7 @@ package dockerconfig_test
 import (
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -152,4 +153,9 @@ func TestWriteReports(t *testing.T) {
 	assert.Equal(t, convert.Files{"config.json": []byte("{\n  \"auths\": {\n    \"m.example.com\": {\n      \"auth\": \"dTptYWRlLXVw\"\n    }\n  }\n}\n")}, files)
 	assert.Equal(t, `loss: mirrors["docker.io"]: the format has credentials only (write the mirrors in another format)
 loss: config["m.example.com"].tls: the format has credentials only (write the TLS settings in another format)`, report.String())
+}
+
+func TestMany(t *testing.T) {
+	read := func(data []byte) error { _, _, err := dockerconfig.Read(data); return err }
+	goldentest.Many(t, `{"auths":{`, func(i int) string { return fmt.Sprintf(`"m%d":{"auth":"dTpw","email":"x"},`, i) }, `"z":{}}}`, read)
 }

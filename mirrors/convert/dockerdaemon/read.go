@@ -17,7 +17,7 @@ import (
 // Read reads a daemon.json. The error is a [*mirrors.Error]; what Docker refuses
 // to start with is an error here as well.
 func Read(data []byte) (*mirrors.Source, convert.Report, error) {
-	r := &reader{tree.NewBuilder("Docker")}
+	r := &reader{tree.NewBuilder("Docker"), map[string]bool{}}
 	root, err := tree.JSON(data)
 	if root == nil {
 		return nil, convert.Report{}, err
@@ -30,7 +30,10 @@ func Read(data []byte) (*mirrors.Source, convert.Report, error) {
 	return r.Finish(err)
 }
 
-type reader struct{ *tree.Builder }
+type reader struct {
+	*tree.Builder
+	plain map[string]bool // hosts of http:// mirrors
+}
 
 func (r *reader) root(root *tree.Node) {
 	var insecure []tree.Text
@@ -82,6 +85,7 @@ func (r *reader) mirror(t tree.Text) {
 		r.Note(convert.Loss, t.Path, t.At, "the mirror is there before; Docker drops it as well", "drop it")
 		return
 	}
+	r.plain[u.Host] = r.plain[u.Host] || u.Scheme == "http"
 	e := mirrors.Endpoint{URL: plain}
 	if p := strings.TrimRight(u.EscapedPath(), "/"); p != "" {
 		if strings.HasSuffix(p, "/v2") {
@@ -121,12 +125,10 @@ func (r *reader) insecure(t tree.Text) {
 	if host == "docker.io" || host == "index.docker.io" {
 		host = tree.DockerHub
 	}
-	for _, e := range r.Source.Set.Mirrors["docker.io"].Endpoints {
-		if e.URL == "http://"+host || strings.HasPrefix(e.URL, "http://"+host+"/") {
-			r.Note(convert.Decision, t.Path, t.At, "a mirror of Docker Hub that is asked with plain http; nothing is said of images that have its name",
-				fmt.Sprintf("if there are any, write mirrors[%q] with the endpoint http://%s", host, host))
-			return
-		}
+	if r.plain[host] {
+		r.Note(convert.Decision, t.Path, t.At, "a mirror of Docker Hub that is asked with plain http; nothing is said of images that have its name",
+			fmt.Sprintf("if there are any, write mirrors[%q] with the endpoint http://%s", host, host))
+		return
 	}
 	r.TLS(host, mirrors.TLS{InsecureSkipVerify: true}, at)
 	r.Note(convert.Decision, t.Path, t.At, "Docker asks the registry with https and no verification, then with plain http; taken for https without verification",

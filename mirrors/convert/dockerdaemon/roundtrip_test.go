@@ -2,6 +2,7 @@ package dockerdaemon_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -139,4 +140,11 @@ loss: mirrors["ghcr.io"]: Docker has mirrors for docker.io only (pull by the mir
 loss: config["m.example.com"].auth: daemon.json has no credentials (write them to config.json, the format docker-config)
 changed: config["m.example.com"].tls.insecureSkipVerify: Docker asks an insecure registry with plain http as well (give Docker the CA of the registry instead)`, report.String())
 	assert.NotContains(t, report.String(), "made-up")
+}
+
+func TestMany(t *testing.T) {
+	read := func(data []byte) error { _, _, err := dockerdaemon.Read(data); return err }
+	goldentest.Many(t, "{", func(i int) string { return fmt.Sprintf(`"k%d":1,`, i) }, `"z":1}`, read)
+	goldentest.Many(t, `{"registry-mirrors":[`, func(i int) string { return fmt.Sprintf(`"http://m%d",`, i) }, `"http://m"]}`, read)
+	goldentest.Many(t, `{"insecure-registries":[`, func(i int) string { return fmt.Sprintf(`"m%d",`, i) }, `"m"],"registry-mirrors":["http://m"]}`, read)
 }

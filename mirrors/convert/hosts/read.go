@@ -58,7 +58,7 @@ func Read(fsys fs.FS, opts ...Option) (*mirrors.Source, convert.Report, error) {
 	r.oneSetForAHost(folders)
 	r.File = ""
 	if len(folders) == 0 {
-		r.Fail("wrong-kind", "", &tree.Node{}, "no folder of a registry is in the directory", "want a certs.d directory, such as /etc/containerd/certs.d")
+		r.Fail("wrong-kind", "", &tree.Node{}, "no folder of a registry is in the directory", "want a certs.d directory, such as /etc/containerd/certs.d, which has a folder for each registry")
 	}
 	return r.Finish(errs...)
 }
@@ -161,11 +161,11 @@ func (r *reader) hostsFile(root *tree.Node, data, folder, registry string) {
 	}
 	idle := r.settings(&top, rest, folder, true, server != "")
 
-	// containerd takes the order, and the hosts at all, from the table headers.
+	// containerd takes the hosts, and their order, from the table headers.
 	order := headers(data)
 	var list []host
 	for _, f := range tables {
-		if !slices.Contains(order, f.Name) {
+		if !order[f.Name] {
 			r.Note(convert.Loss, f.Path, f.Key, "containerd reads a host only from a table header", fmt.Sprintf("write it as [host.%s]", tree.Quote(f.Name)))
 			continue
 		}
@@ -261,8 +261,8 @@ func absolute(s string) string {
 }
 
 // headers returns the hosts that have a table header.
-func headers(data string) []string {
-	var hosts []string
+func headers(data string) map[string]bool {
+	hosts := map[string]bool{}
 	var p unstable.Parser
 	p.Reset([]byte(data))
 	for p.NextExpression() {
@@ -275,7 +275,7 @@ func headers(data string) []string {
 			parts = append(parts, string(it.Node().Data))
 		}
 		if len(parts) >= 2 && parts[0] == "host" {
-			hosts = append(hosts, parts[1])
+			hosts[parts[1]] = true
 		}
 	}
 	return hosts

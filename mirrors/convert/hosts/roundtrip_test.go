@@ -258,3 +258,13 @@ func TestLimits(t *testing.T) {
 		return err
 	})
 }
+
+func TestMany(t *testing.T) {
+	read := func(data []byte) error {
+		_, _, err := hosts.Read(fstest.MapFS{"r.example.com/hosts.toml": {Data: data}})
+		return err
+	}
+	goldentest.Many(t, "", func(i int) string { return fmt.Sprintf("[host.'m%d']\nskip_verify = true\n", i) }, "", read)
+	goldentest.Many(t, "", func(i int) string { return fmt.Sprintf("x%d = 1\n", i) }, "", read)
+	goldentest.Many(t, "capabilities = [", func(i int) string { return "'pull'," }, "]", read)
+}

@@ -311,3 +311,10 @@ func TestLimits(t *testing.T) {
 	goldentest.Bomb(t, "mirrors: {a: {<<: ", "}}\n", read)
 	goldentest.Bomb(t, "configs: ", "\n", read)
 }
+
+func TestMany(t *testing.T) {
+	read := func(data []byte) error { _, _, err := k3s.Read(data); return err }
+	goldentest.Many(t, "mirrors:\n", func(i int) string { return fmt.Sprintf("  r%d: {endpoint: [m%d]}\n", i, i) }, "", read)
+	goldentest.Many(t, "mirrors:\n  r:\n    endpoint:\n", func(i int) string { return fmt.Sprintf("    - m%d\n", i) }, "", read)
+	goldentest.Many(t, "configs:\n", func(i int) string { return fmt.Sprintf("  r%d: {tls: {insecure_skip_verify: true}}\n", i) }, "", read)
+}

@@ -23,7 +23,7 @@ func Read(data []byte, opts ...Option) (*mirrors.Source, convert.Report, error) 
 	for _, opt := range opts {
 		opt(&o)
 	}
-	r := &reader{Builder: tree.NewBuilder("Podman")}
+	r := &reader{Builder: tree.NewBuilder("Podman"), byPrefix: map[string]int{}}
 	errs := []error{r.file("", data)}
 	r.Many = o.dropIns != nil
 	if o.dropIns != nil {
@@ -39,7 +39,6 @@ func Read(data []byte, opts ...Option) (*mirrors.Source, convert.Report, error) 
 				r.FailFile("", err)
 				continue
 			}
-			r.dropIns = true
 			errs = append(errs, r.file(name, []byte(text)))
 		}
 	}
@@ -49,8 +48,8 @@ func Read(data []byte, opts ...Option) (*mirrors.Source, convert.Report, error) 
 
 type reader struct {
 	*tree.Builder
-	dropIns    bool
 	registries []registry
+	byPrefix   map[string]int // those that count
 }
 
 // registry is a [[registry]] table.
@@ -152,10 +151,13 @@ func (r *reader) merge(list []registry) {
 			continue
 		}
 		first[g.prefix] = i
-		for j := range r.registries {
-			if h := &r.registries[j]; h.prefix == g.prefix && !h.failed && !g.failed && !h.overridden {
-				h.overridden = true
-			}
+		if j, ok := r.byPrefix[g.prefix]; ok && !g.failed {
+			r.registries[j].overridden = true
+		}
+	}
+	for i, g := range list {
+		if !g.failed && !g.overridden {
+			r.byPrefix[g.prefix] = len(r.registries) + i
 		}
 	}
 	// One location may not be both secure and not, or blocked and not.
@@ -287,17 +289,17 @@ func (r *reader) mirror(f tree.Field) mirror {
 // version1 reads the old form.
 func (r *reader) version1(f tree.Field) []registry {
 	var list []registry
+	byLocation := map[string]int{}
 	get := func(t tree.Text) *registry {
 		at := tree.Field{Path: t.Path, Key: t.At, Value: t.At}
 		s, ok := r.location(at)
 		if !ok {
 			return nil
 		}
-		for i := range list {
-			if list[i].location == s {
-				return &list[i]
-			}
+		if i, ok := byLocation[s]; ok {
+			return &list[i]
 		}
+		byLocation[s] = len(list)
 		list = append(list, registry{file: r.File, at: at, prefix: s, location: s, locationField: at})
 		return &list[len(list)-1]
 	}

@@ -217,3 +217,13 @@ loss: mirrors["ghcr.io"].endpoints[0]: registries.conf has a path as a prefix of
 changed: config["g.example.com"].tls.insecureSkipVerify: Podman asks an insecure location with plain http as well (give Podman the CA of the host instead, in certs.d)
 loss: config["g.example.com"].auth: registries.conf has no credentials (write them to auth.json, the format docker-config)`, report.String())
 }
+
+func TestMany(t *testing.T) {
+	read := func(data []byte) error {
+		_, _, err := registriesconf.Read(data, registriesconf.WithDropIns(fstest.MapFS{"registries.conf.d/a.conf": {Data: data}}))
+		return err
+	}
+	goldentest.Many(t, "", func(i int) string { return fmt.Sprintf("[[registry]]\nlocation='m%d'\ninsecure=true\n", i) }, "", read)
+	goldentest.Many(t, "[registries.insecure]\nregistries=[", func(i int) string { return fmt.Sprintf("'m%d',", i) }, "]", read)
+	goldentest.Many(t, "[[registry]]\nlocation='r'\n", func(i int) string { return fmt.Sprintf("[[registry.mirror]]\nlocation='m%d'\n", i) }, "", read)
+}

@@ -2,6 +2,7 @@ package talosctlflags_test
 
 import (
 	"encoding/csv"
+	"fmt"
 	"os/exec"
 	"strings"
 	"testing"
@@ -167,4 +168,10 @@ loss: config["n.example.com"].tls.insecureSkipVerify: talosctl gen config has no
 	require.NoError(t, err)
 	assert.Contains(t, string(files["flags"]), "--registry-insecure-skip-verify n.example.com\n")
 	assert.NotContains(t, report.String(), "insecureSkipVerify")
+}
+
+func TestMany(t *testing.T) {
+	read := func(data []byte) error { _, _, err := talosctlflags.Read(data); return err }
+	goldentest.Many(t, "", func(i int) string { return fmt.Sprintf("--registry-mirror r=https://m%d --x%d ", i, i) }, "", read)
+	goldentest.Many(t, "--registry-mirror r=a", func(i int) string { return fmt.Sprintf(",r=https://m%d", i) }, "", read)
 }

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/mirrorpatch/mirrorpatch/mirrors"
 	"github.com/mirrorpatch/mirrorpatch/mirrors/convert"
@@ -104,6 +106,36 @@ func Limits(t *testing.T, before, piece, after string, read func(data []byte) er
 		t.Errorf("50 MB take %d bytes, more than %d", allocated, most)
 	}
 	t.Logf("50 MB: %d bytes allocated", allocated)
+}
+
+// Many checks that a reader takes little time for an input of many entries, each
+// of which make makes: it is not quadratic.
+func Many(t *testing.T, before string, make func(i int) string, after string, read func(data []byte) error) {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString(before)
+	for i := 0; b.Len() < 1<<20-200; i++ {
+		b.WriteString(make(i))
+	}
+	b.WriteString(after)
+	data := []byte(b.String())
+	// Not the time of day: other tests run beside this one.
+	start := cpuTime(t)
+	_ = read(data)
+	if took := cpuTime(t) - start; took > 8*time.Second {
+		t.Errorf("%d bytes take %s", b.Len(), took)
+	} else {
+		t.Logf("%.60q…: %d bytes take %s", b.String(), b.Len(), took)
+	}
+}
+
+func cpuTime(t *testing.T) time.Duration {
+	t.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // Bomb checks that a reader makes little of nested aliases that stand for 10^9 values.

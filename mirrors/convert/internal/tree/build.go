@@ -69,12 +69,14 @@ type Builder struct {
 
 	from  map[mirrors.Place]Field // of credentials and TLS settings, and the file
 	hosts int                     // how many have a mark
+
+	endpoints map[[2]string]bool // registry and URL
 }
 
 // NewBuilder makes an empty one.
 func NewBuilder(program string) *Builder {
 	return &Builder{Reader: &Reader{}, Program: program,
-		Source: mirrors.NewSource(mirrors.Set{}), from: map[mirrors.Place]Field{}}
+		Source: mirrors.NewSource(mirrors.Set{}), from: map[mirrors.Place]Field{}, endpoints: map[[2]string]bool{}}
 }
 
 func (b *Builder) mark(p mirrors.Place, f Field) {
@@ -107,12 +109,13 @@ func (b *Builder) Endpoint(registry string, e mirrors.Endpoint, f Field) {
 	m := b.Source.Set.Mirrors[registry]
 	b.mark(mirrors.Place{Section: "mirrors", Key: registry, Field: fmt.Sprintf("endpoints[%d]", len(m.Endpoints))}, f)
 	m.Endpoints = append(m.Endpoints, e)
+	b.endpoints[[2]string{registry, e.URL}] = true
 	b.Source.Set.Mirrors[registry] = m
 }
 
 // HasEndpoint reports whether a mirror has a URL already.
 func (b *Builder) HasEndpoint(registry, url string) bool {
-	return slices.ContainsFunc(b.Source.Set.Mirrors[registry].Endpoints, func(e mirrors.Endpoint) bool { return e.URL == url })
+	return b.endpoints[[2]string{registry, url}]
 }
 
 // SkipFallback sets skipFallback of a mirror.

@@ -2,7 +2,6 @@ package tree
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -24,6 +23,7 @@ type Reader struct {
 	Report   convert.Report
 	findings mirrors.Findings
 	aliased  int
+	ignored  map[string]bool
 }
 
 // maxAliased is how many entries may be reached through YAML aliases.
@@ -67,7 +67,11 @@ func (r *Reader) Ignore(path string) {
 	if r.File != "" {
 		path = r.File + ": " + path
 	}
-	if !slices.Contains(r.Report.Ignored, path) {
+	if !r.ignored[path] {
+		if r.ignored == nil {
+			r.ignored = map[string]bool{}
+		}
+		r.ignored[path] = true
 		r.Report.Ignored = append(r.Report.Ignored, path)
 	}
 }

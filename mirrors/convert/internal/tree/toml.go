@@ -9,6 +9,8 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
 	"gopkg.in/yaml.v3"
+
+	"github.com/mirrorpatch/mirrorpatch/mirrors"
 )
 
 // TOML reads a TOML document. What go-toml refuses, duplicate keys and tables
@@ -21,9 +23,10 @@ func TOML(data []byte) (*Node, error) {
 		return nil, err
 	}
 	ls := newLines(data)
-	if offset := tooDeep(data); offset >= 0 {
+	if offset, message := excess(data); message != "" {
 		line, column := ls.position(offset)
-		return nil, syntax(line, column, fmt.Sprintf("lists or tables are nested more than %d deep", maxDepth), "want what the format has")
+		return nil, mirrors.Findings{{Rule: "input-size", Severity: mirrors.SeverityError, Line: line, Column: column,
+			Message: message, Fix: "want what the format has"}}.Err()
 	}
 	// The parser below sees one expression at a time; only the decoder knows
 	// what a document may not say twice.
@@ -57,38 +60,67 @@ func TOML(data []byte) (*Node, error) {
 	return root, nil
 }
 
-// tooDeep returns the offset of an expression that is nested too deep, by dotted
-// keys too, or -1. go-toml spends hundreds of bytes for each byte of a long dotted key.
-func tooDeep(data []byte) int {
+// maxKeys is how many keys a table may have, and how many tables with single
+// brackets there may be. go-toml 2.4.3 compares each key with all before it.
+const maxKeys = 5000
+
+// excess finds what would cost go-toml much more than its size, and what no
+// file of the formats has: long dotted keys, deep lists, very many keys.
+func excess(data []byte) (offset int, message string) {
 	var p unstable.Parser
 	p.Reset(data)
+	keys, tables := 0, 0
 	for p.NextExpression() {
 		e := p.Expression()
-		if it := e.Key(); depth(e) > maxDepth && it.Next() {
-			return int(it.Node().Raw.Offset)
+		offset := 0
+		if it := e.Key(); it.Next() {
+			offset = int(it.Node().Raw.Offset)
+		}
+		switch e.Kind {
+		case unstable.KeyValue:
+			keys++
+		case unstable.Table:
+			tables++
+			keys = 0
+		default:
+			keys = 0
+		}
+		deep, wide := extent(e)
+		switch {
+		case deep > maxDepth:
+			return offset, fmt.Sprintf("lists or tables are nested more than %d deep", maxDepth)
+		case keys > maxKeys || wide > maxKeys:
+			return offset, fmt.Sprintf("a table has more than %d keys", maxKeys)
+		case tables > maxKeys:
+			return offset, fmt.Sprintf("there are more than %d tables", maxKeys)
 		}
 	}
-	return -1
+	return 0, ""
 }
 
-// depth counts the levels of an expression, at most a few more than maxDepth.
-func depth(n *unstable.Node) int {
-	var levels, deepest int
+// extent counts the levels of an expression, and the keys of the largest inline
+// table in it; it stops counting above the limits.
+func extent(n *unstable.Node) (deep, wide int) {
 	switch n.Kind {
 	case unstable.Table, unstable.ArrayTable, unstable.KeyValue:
-		for it := n.Key(); it.Next() && levels <= maxDepth; {
-			levels++
+		for it := n.Key(); it.Next() && deep <= maxDepth; {
+			deep++
 		}
-		if n.Kind == unstable.KeyValue && levels <= maxDepth {
-			deepest = depth(n.Value())
+		if n.Kind == unstable.KeyValue && deep <= maxDepth {
+			d, w := extent(n.Value())
+			return deep + d, w
 		}
 	case unstable.Array, unstable.InlineTable:
-		levels = 1
-		for it := n.Children(); it.Next() && deepest <= maxDepth; {
-			deepest = max(deepest, depth(it.Node()))
+		for it := n.Children(); it.Next() && deep <= maxDepth; {
+			d, w := extent(it.Node())
+			deep, wide = max(deep, d), max(wide, w)
+			if n.Kind == unstable.InlineTable {
+				wide++
+			}
 		}
+		deep++
 	}
-	return levels + deepest
+	return deep, wide
 }
 
 // tomlFix knows the mistakes that people make.
