@@ -198,7 +198,7 @@ func skeletonJob(t *testing.T) (reconcile.Job, cluster, string) {
 	c := cluster{secrets: secrets, gets: map[string]string{
 		`tenant-a secret tenant-a-talos {.data.tls\.crt}`: ca,
 		`tenant-a secret tenant-a-ca {.data.tls\.crt}`:    ca,
-		`tenant-a services tenant-a {.spec.clusterIP}`:     values["SERVICE_IP"],
+		`tenant-a services tenant-a {.spec.clusterIP}`:    values["SERVICE_IP"],
 	}}
 	for name, value := range values {
 		skeleton = strings.ReplaceAll(skeleton, "${"+name+"}", value)

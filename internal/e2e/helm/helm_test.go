@@ -1,0 +1,496 @@
+// Package helm_test holds the proofs that need Helm's own engine.
+package helm_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"gopkg.in/yaml.v3"
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chart/loader"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/engine"
+	"k8s.io/kubernetes/third_party/forked/golang/expansion"
+	sigsyaml "sigs.k8s.io/yaml"
+
+	"github.com/mirrorpatch/mirrorpatch/escape"
+	"github.com/mirrorpatch/mirrorpatch/internal/shelltest"
+)
+
+// render runs Helm's engine over the templates, the helpers of package escape
+// beside them.
+func render(templates map[string]string, values map[string]any) (map[string]string, error) {
+	c := &chart.Chart{
+		Metadata:  &chart.Metadata{APIVersion: "v2", Name: "apply", Version: "0.1.0"},
+		Templates: []*chart.File{{Name: "templates/_helpers.tpl", Data: []byte(escape.HelmHelper())}},
+	}
+	for name, text := range templates {
+		c.Templates = append(c.Templates, &chart.File{Name: "templates/" + name, Data: []byte(text)})
+	}
+	return renderChart(c, values)
+}
+
+func renderChart(c *chart.Chart, values map[string]any) (map[string]string, error) {
+	all, err := chartutil.ToRenderValues(c, values, chartutil.ReleaseOptions{Name: "r", Namespace: "n"}, nil)
+	if err != nil {
+		return nil, err
+	}
+	out, err := engine.Render(c, all)
+	short := make(map[string]string, len(out))
+	for name, text := range out {
+		short[strings.TrimPrefix(name, c.Name()+"/templates/")] = text
+	}
+	return short, err
+}
+
+// loadChart is the chart in testdata, as a user would have it on disk.
+func loadChart(t testing.TB) *chart.Chart {
+	t.Helper()
+	c, err := loader.LoadDir("testdata/chart")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Templates = append(c.Templates, &chart.File{Name: "templates/_helpers.tpl", Data: []byte(escape.HelmHelper())})
+	return c
+}
+
+// commands reads the third string of each Job's command, which two YAML
+// libraries must read alike, and expands it as the kubelet does in an
+// environment that knows every name.
+func commands(t testing.TB, manifests string) []string {
+	t.Helper()
+	type job struct {
+		Spec struct {
+			Template struct {
+				Spec struct {
+					Containers []struct {
+						Command []string
+					}
+				}
+			}
+		}
+	}
+	dec := yaml.NewDecoder(strings.NewReader(manifests))
+	var out []string
+	for {
+		var j job
+		if err := dec.Decode(&j); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatalf("yaml.v3: %v", err)
+		}
+		if len(j.Spec.Template.Spec.Containers) != 1 || len(j.Spec.Template.Spec.Containers[0].Command) != 3 {
+			t.Fatalf("job %d is not the one of the chart: %+v", len(out), j)
+		}
+		out = append(out, j.Spec.Template.Spec.Containers[0].Command[2])
+	}
+	for i, document := range strings.Split(manifests, "\n---\n")[1:] {
+		var j job
+		if err := sigsyaml.Unmarshal([]byte(document), &j); err != nil {
+			t.Fatalf("sigs.k8s.io/yaml: %v in %q", err, document)
+		}
+		if got := j.Spec.Template.Spec.Containers[0].Command[2]; got != out[i] {
+			t.Fatalf("sigs.k8s.io/yaml reads %q, yaml.v3 %q", got, out[i])
+		}
+	}
+	for i, c := range out {
+		out[i] = expansion.Expand(c, func(name string) string { return "LEAKED$(" + name + ")" })
+	}
+	return out
+}
+
+const address = "fd00::1"
+
+// wanted is what the script of the chart prints for a text.
+func wanted(text string) string { return text + "address: {" + address + text }
+
+// run gives a shell a script and returns what it printed.
+func run(sh []string, script string) (string, error) {
+	return runFile(append(slices.Clone(sh), "-c", script))
+}
+
+func runFile(argv []string) (string, error) {
+	cmd := exec.Command(argv[0], argv[1:]...)
+	// yash decodes its script by the locale, and cannot read bytes that are not text in it.
+	cmd.Env = []string{"PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8", "ADDRESS=" + address, "BOOTSTRAP_TOKEN=LEAKED", "A=LEAKED"}
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err == nil && stderr.Len() > 0 {
+		err = fmt.Errorf("standard error: %q", stderr.String())
+	} else if err != nil {
+		err = fmt.Errorf("%w, standard error: %q", err, stderr.String())
+	}
+	return string(out), err
+}
+
+var initial = regexp.MustCompile(`(?m)^\t*([A-Z])`)
+
+// refusal is why the heredoc helper refuses a text; empty when it carries it.
+func refusal(text string) string {
+	initials := map[string]bool{}
+	for _, m := range initial.FindAllStringSubmatch(text, -1) {
+		initials[m[1]] = true
+	}
+	switch {
+	case strings.Contains(text, "\x00"):
+		return "NUL"
+	case strings.Contains(text, "\x01"):
+		return "0x01"
+	case strings.Contains(text, "<no value>"):
+		return "<no value>"
+	case text != "" && !strings.HasSuffix(text, "\n"):
+		return "newline"
+	case len(initials) == 26:
+		return "every letter"
+	}
+	return ""
+}
+
+// commandRefusal is why the command helper refuses the script of a text that
+// the heredoc helper carries.
+func commandRefusal(text string) string {
+	switch {
+	case !utf8.ValidString(text):
+		return "UTF-8"
+	case 2*len(text)+2*strings.Count(text, "\\")+2*strings.Count(text, "$")+2*strings.Count(text, "`") > escape.MaxArgument-200:
+		return "131071" // within 200 bytes of it, the tests have no text
+	}
+	return ""
+}
+
+// texts are the hostile corpus, and every string of up to three of the bytes
+// on which a layer can turn, each as a line of its own and within one.
+func texts(t testing.TB) []string {
+	var out []string
+	for _, c := range shelltest.Hostile(t) {
+		out = append(out, string(c.Data), string(c.Data)+"\n")
+	}
+	special := []string{"\\", "$", "`", "(", ")", "{", "}", "\"", "'", "<", "\t", "\n", "EOF", "A", "é", "\x85"}
+	for _, a := range special {
+		for _, b := range special {
+			out = append(out, a+b+"\n", "x"+a+b+"y\n", "EOF"+a+b+"\n", "x\n\t"+a+b+"\n", a+"\\\n"+b+"\n")
+			for _, c := range special {
+				out = append(out, a+b+c+"\n")
+			}
+		}
+	}
+	for b := range 256 {
+		out = append(out, string([]byte{byte(b)})+"\n", string(rune(b))+"\n")
+	}
+	return append(out, "", "\n", "\n\n", "\ufeff\n", "\u2028\u2029\n", "\ufffd\n", "\ufffe\uffff\U0010ffff\n", "\x7f\u0080\u0085\u009f\n",
+		"{{ .Values.secret }}\n", "{{{{\n", "}}{{- fail \"x\" -}}\n", "{{/*\n", "$(BOOTSTRAP_TOKEN)\n", "$$(BOOTSTRAP_TOKEN)\n",
+		"\\$(BOOTSTRAP_TOKEN)\n", "${A}\n", "`id`\n", "EOF\nid\n", "\tEOF\n", "E\nA\nB\n", "<no value>\n", "<no value>EOF\nid\n",
+		"<no <no value>value>\n", "--- \n...\n", "%YAML 1.2\n---\n", strings.Repeat("$", 20000)+"\n", strings.Repeat("\\", 40000)+"\n",
+		alphabet+"\n", strings.ReplaceAll(alphabet, "\n", "\n\t")+"\n", strings.TrimPrefix(alphabet, "Q")+"\n")
+}
+
+const alphabet = "Q\nW\nE\nR\nT\nY\nU\nI\nO\nP\nA\nS\nD\nF\nG\nH\nJ\nK\nL\nZ\nX\nC\nV\nB\nN\nM"
+
+// TestChart is the chart of testdata, with every text that its helpers carry,
+// through Helm, YAML, the kubelet and each shell.
+func TestChart(t *testing.T) {
+	var carried []string
+	var values []any
+	for _, text := range texts(t) {
+		// An empty text leaves the chart's second body without a final newline.
+		if text != "" && refusal(text) == "" && commandRefusal(text) == "" {
+			carried = append(carried, text)
+			values = append(values, text)
+		}
+	}
+	out, err := renderChart(loadChart(t), map[string]any{"texts": values})
+	if err != nil {
+		t.Fatal(err)
+	}
+	scripts := commands(t, out["jobs.yaml"])
+	if len(scripts) != len(carried) || len(scripts) < 5000 {
+		t.Fatalf("%d scripts of %d texts, want 5000 at least", len(scripts), len(carried))
+	}
+	shelltest.Each(t, func(t *testing.T, sh shelltest.Shell) {
+		t.Parallel()
+		runs := batches(t, sh.Args, scripts, carried)
+		t.Logf("%d texts came through Helm 3.22.0, two YAML libraries, the kubelet and %s as they were (%d runs)", len(carried), sh.Name, runs)
+	})
+}
+
+// batches runs the scripts, many in one shell, and asks for the very output of
+// each. What is wrong in a batch is found by running its scripts one by one.
+func batches(t *testing.T, sh, scripts, carried []string) (runs int) {
+	t.Helper()
+	for first := 0; first < len(scripts); {
+		var script, want strings.Builder
+		last := first
+		for ; last < len(scripts) && (last == first || script.Len()+len(scripts[last]) < 60000); last++ {
+			fmt.Fprintf(&script, "%secho '= end %d ='\n", scripts[last], last)
+			fmt.Fprintf(&want, "%s= end %d =\n", wanted(carried[last]), last)
+		}
+		runs++
+		if got, err := run(sh, script.String()); err != nil || got != want.String() {
+			found := false
+			for i := first; i < last && !found; i++ {
+				got, err := run(sh, scripts[i])
+				if found = err != nil || got != wanted(carried[i]); found {
+					t.Errorf("%q: %v\nprinted %q\nscript %q", carried[i], err, got, scripts[i])
+				}
+			}
+			if !found {
+				t.Errorf("texts %d to %d: together they print something else: %v\n%q", first, last-1, err, got)
+			}
+		}
+		first = last
+	}
+	return runs
+}
+
+// TestHeredocBytes renders the heredoc alone, as for a script in a file, with
+// every text that the helper carries, bytes that are not UTF-8 among them.
+func TestHeredocBytes(t *testing.T) {
+	var all, utf8Only []any // yash reads a script as text of its locale: what is not, it cannot read
+	for _, text := range texts(t) {
+		if refusal(text) == "" {
+			all = append(all, text)
+			if utf8.ValidString(text) {
+				utf8Only = append(utf8Only, text)
+			}
+		}
+	}
+	const script = `LC_ALL=C
+export LC_ALL
+set -eu
+{{ range $i, $text := .Values.texts -}}
+{{ include "mirrorpatch.heredoc" (dict "command" "cat" "text" $text) }}echo '= end {{ $i }} ='
+{{ end }}`
+	shelltest.Each(t, func(t *testing.T, sh shelltest.Shell) {
+		t.Parallel()
+		values := all
+		if sh.Name == "yash" {
+			values = utf8Only
+		}
+		out, err := render(map[string]string{"script": script}, map[string]any{"texts": values})
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(t.TempDir(), "script")
+		if err := os.WriteFile(file, []byte(out["script"]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var want strings.Builder
+		for i, text := range values {
+			fmt.Fprintf(&want, "%s= end %d =\n", text, i)
+		}
+		got, err := runFile(append(slices.Clone(sh.Args), file))
+		if err != nil || got != want.String() {
+			at := 0
+			for at < min(len(got), want.Len()) && got[at] == want.String()[at] {
+				at++
+			}
+			t.Fatalf("%v; the output differs from byte %d on:\n%q\nwant\n%q", err, at, got[at:min(len(got), at+200)], want.String()[at:min(want.Len(), at+200)])
+		}
+		t.Logf("%d heredocs that Helm 3.22.0 rendered print their bytes in %s", len(values), sh.Name)
+	})
+}
+
+// TestRefusals: what the helpers cannot carry stops the rendering, and says why.
+func TestRefusals(t *testing.T) {
+	c := loadChart(t)
+	n := 0
+	for _, text := range append(texts(t), strings.Repeat("x", escape.MaxArgument)+"\n") {
+		why := refusal(text)
+		if why == "" {
+			why = commandRefusal(text)
+		}
+		if why == "" {
+			continue
+		}
+		n++
+		out, err := renderChart(c, map[string]any{"texts": []any{text}})
+		if err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf("%.200q: error %v, want one that says %q", text, err, why)
+		}
+		if out["jobs.yaml"] != "" {
+			t.Errorf("%.200q: refused, and rendered all the same", text)
+		}
+	}
+	if n < 300 {
+		t.Errorf("%d texts were refused, want 300 at least", n)
+	}
+	t.Logf("%d texts that no layer can carry stop Helm 3.22.0 with the reason", n)
+}
+
+// TestReplaceChainIsInjectable is the control: the chain of replaces that charts
+// have by hand passes ordinary values, and runs what a value says.
+func TestReplaceChainIsInjectable(t *testing.T) {
+	byHand := "cat <<EOF\n{{ .Values.text | replace \"\\\\\" \"\\\\\\\\\" | replace \"$\" \"\\\\$\" | replace \"`\" \"\\\\`\" }}\nEOF\n"
+	for text, want := range map[string]string{
+		"a $(id) `id` \\":  "a $(id) `id` \\\n",
+		"a\nEOF\necho RAN": "a\nRAN\n",
+	} {
+		out, err := render(map[string]string{"s": byHand}, map[string]any{"text": text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, _ := run([]string{"/bin/sh"}, out["s"])
+		if !strings.HasPrefix(got, want) {
+			t.Errorf("%q printed %q, want %q", text, got, want)
+		}
+	}
+	t.Log("a chain of replaces before a delimiter that the chart fixes runs a line of the value")
+}
+
+// TestHelmText: text that escape.Helm wrote into a template is that text again,
+// between live actions, and runs none.
+func TestHelmText(t *testing.T) {
+	var template, want strings.Builder
+	n := 0
+	for _, text := range texts(t) {
+		encoded, err := helmText(text)
+		if strings.Contains(text, "<no value>") != (err != nil) {
+			t.Errorf("Helm(%q): error %v", text, err)
+		}
+		if err != nil {
+			continue
+		}
+		template.WriteString("{{ .Values.live }}" + encoded + "{{ .Values.live }}\n")
+		want.WriteString("{live}" + text + "{live}\n")
+		n++
+	}
+	out, err := render(map[string]string{"text": template.String()}, map[string]any{"live": "{live}", "secret": "LEAKED"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out["text"] != want.String() {
+		got := out["text"]
+		at := 0
+		for at < min(len(got), want.Len()) && got[at] == want.String()[at] {
+			at++
+		}
+		t.Fatalf("differs from byte %d on:\n%q\nwant\n%q", at, got[at:min(len(got), at+200)], want.String()[at:min(want.Len(), at+200)])
+	}
+	t.Logf("%d texts stand in a template of Helm 3.22.0 as themselves", n)
+}
+
+// helmText is escape.Helm, with or without an error.
+func helmText(text string) (string, error) {
+	switch f := any(escape.Helm).(type) {
+	case func(string) (string, error):
+		return f(text)
+	case func(string) string:
+		return f(text), nil
+	}
+	panic("escape.Helm has another signature")
+}
+
+// job is a template of a chart with a script that Go code wrote.
+const job = `
+---
+spec:
+  template:
+    spec:
+      containers:
+        - name: {{ .Release.Name }}
+          command: ["/bin/sh", "-c", %s]`
+
+// checkHelmCommand takes a script with text in a word and in a heredoc through
+// the whole of the layers: the one call, Helm, YAML, the kubelet and /bin/sh.
+func checkHelmCommand(t *testing.T, texts ...string) (carried int) {
+	t.Helper()
+	var template strings.Builder
+	var scripts, want []string
+	for _, text := range texts {
+		parts := []escape.Shell{escape.Lit("printf '%s' "), escape.Word(text), escape.Lit("\n")}
+		prints := text
+		if document, err := escape.Heredoc(escape.Lit("cat"), escape.Text(text)); err == nil {
+			parts = append(parts, document)
+			prints += text
+		}
+		script, err := escape.Program(parts...)
+		if err != nil {
+			if !strings.Contains(text, "\x00") {
+				t.Errorf("Program with %.200q: %v", text, err)
+			}
+			continue
+		}
+		command, err := script.HelmCommand()
+		if fits := utf8.ValidString(text) && len(script.String()) <= escape.MaxArgument; fits != (err == nil) {
+			t.Errorf("HelmCommand of a script of %d bytes with %.200q: error %v", len(script.String()), text, err)
+		}
+		if err != nil {
+			continue
+		}
+		fmt.Fprintf(&template, job, command)
+		scripts = append(scripts, script.String())
+		want = append(want, prints)
+	}
+	out, err := render(map[string]string{"job.yaml": template.String()}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := commands(t, out["job.yaml"])
+	if len(got) != len(scripts) {
+		t.Fatalf("%d scripts came through, want %d", len(got), len(scripts))
+	}
+	for i, script := range got {
+		if script != scripts[i] {
+			t.Errorf("came through as %q\nwant %q", script, scripts[i])
+			continue
+		}
+		if printed, err := run([]string{"/bin/sh"}, script); err != nil || printed != want[i] {
+			t.Errorf("/bin/sh: %v\nprinted %q\nwant    %q", err, printed, want[i])
+		}
+	}
+	return len(scripts)
+}
+
+func TestHelmCommand(t *testing.T) {
+	n := checkHelmCommand(t, texts(t)...)
+	if n < 5000 {
+		t.Errorf("%d scripts were carried, want 5000 at least", n)
+	}
+	t.Logf("%d scripts came through Helm 3.22.0, YAML, the kubelet and /bin/sh by HelmCommand", n)
+}
+
+// FuzzHelm: one text through both ways into a chart.
+func FuzzHelm(f *testing.F) {
+	for _, c := range shelltest.Hostile(f) {
+		f.Add(string(c.Data))
+		f.Add(string(c.Data) + "\n")
+	}
+	for _, s := range []string{"<no value>EOF\nid\n", "{{ .Values.x }}\n", "EOF\n", "$(A)\n", alphabet + "\n", "\x7f\u0085\ufeff\uffff\n"} {
+		f.Add(s)
+	}
+	chart := loadChart(f)
+	f.Fuzz(func(t *testing.T, text string) {
+		checkHelmCommand(t, text)
+		why := refusal(text)
+		if text == "" { // the chart's second body has no final newline then
+			why = "newline"
+		} else if why == "" {
+			why = commandRefusal(text)
+		}
+		out, err := renderChart(chart, map[string]any{"texts": []any{text}})
+		if why != "" {
+			if err == nil || !strings.Contains(err.Error(), why) {
+				t.Fatalf("%q: error %v, want one that says %q", text, err, why)
+			}
+			return
+		}
+		if err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		scripts := commands(t, out["jobs.yaml"])
+		if got, err := run([]string{"/bin/sh"}, scripts[0]); err != nil || got != wanted(text) {
+			t.Fatalf("%q: %v\nprinted %q\nscript %q", text, err, got, scripts[0])
+		}
+	})
+}
