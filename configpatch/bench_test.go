@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 Talos deprecates machine.registries, which is the legacy form.
+
 package configpatch
 
 import (

@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 Talos deprecates machine.registries, which is the legacy form.
+
 package configpatch_test
 
 import (
@@ -242,14 +244,14 @@ func (m maker) base(t require.TestingT, legacy, documents mirrors.Set) base {
 		doc *v1alpha1.Config
 		out []talosconfig.Document
 	)
-	switch m.IntN(10) {
-	case 0: // documents only
+	switch n := m.IntN(40); {
+	case n < 4: // documents only
 		if m.minor < 12 {
 			documents = mirrors.Set{}
 		}
-	case 1:
+	case n < 7:
 		doc = &v1alpha1.Config{ConfigVersion: "v1alpha1"} // no machine
-	case 2, 3:
+	case n < 9: // a whole one, which costs as much as ten others
 		cfg, err := configloader.NewFromBytes(pick(m, generated()[:2*(m.minor-9)]...))
 		require.NoError(t, err)
 		doc = cfg.RawV1Alpha1()
