@@ -6,20 +6,24 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// locate fills in the lines of the entries. It is best effort: machinery, whose
-// decoder keeps no lines, has read the configuration already.
-func (e *Effective) locate(data []byte) {
+// A place is where an entry stands in one of the forms. A host of
+// machine.registries.config as such has no kind.
+type place struct {
+	form Form
+	kind Kind
+	name string
+}
+
+// locate returns the lines of the entries. It is best effort: machinery, whose
+// decoder keeps no lines, reads the configuration.
+func locate(data []byte) (lines map[place]int) {
+	lines = map[place]int{}
 	defer func() { _ = recover() }() // a line that is missing is better than a panic of another decoder
-	type place struct {
-		kind Kind
-		name string
-	}
-	legacy, documents := map[place]int{}, map[place]int{}
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	for {
 		var doc yaml.Node
 		if dec.Decode(&doc) != nil {
-			break
+			return lines
 		}
 		if len(doc.Content) != 1 {
 			continue
@@ -29,7 +33,7 @@ func (e *Effective) locate(data []byte) {
 			if name := child(root, "name"); name != nil {
 				for k := KindMirror; k <= KindTLS; k++ {
 					if k.document() == kind.Value {
-						documents[place{k, name.Value}] = root.Line
+						lines[place{Documents, k, name.Value}] = root.Line
 					}
 				}
 			}
@@ -37,30 +41,19 @@ func (e *Effective) locate(data []byte) {
 		}
 		registries := child(child(root, "machine"), "registries")
 		each(child(registries, "mirrors"), func(key, _ *yaml.Node) {
-			legacy[place{KindMirror, key.Value}] = key.Line
+			lines[place{Legacy, KindMirror, key.Value}] = key.Line
 		})
 		each(child(registries, "config"), func(host, value *yaml.Node) {
+			lines[place{Legacy, 0, host.Value}] = host.Line
 			each(value, func(key, _ *yaml.Node) {
 				switch key.Value {
 				case "auth":
-					legacy[place{KindAuth, host.Value}] = key.Line
+					lines[place{Legacy, KindAuth, host.Value}] = key.Line
 				case "tls":
-					legacy[place{KindTLS, host.Value}] = key.Line
+					lines[place{Legacy, KindTLS, host.Value}] = key.Line
 				}
 			})
 		})
-	}
-	for i := range e.Entries {
-		entry := &e.Entries[i]
-		at := place{entry.Kind, entry.Name}
-		switch entry.Origin {
-		case OriginLegacy:
-			entry.Line = legacy[at]
-		case OriginDocument:
-			entry.Line = documents[at]
-		case OriginBoth:
-			entry.Line, entry.Hidden = documents[at], legacy[at]
-		}
 	}
 }
 

@@ -94,7 +94,13 @@ func Read(data []byte) (*Effective, error) {
 }
 
 func readProvider(cfg config.Provider, data []byte) (*Effective, error) {
-	var p problems
+	var (
+		p     problems
+		lines = locate(data)
+	)
+	bad := func(at place, path, fix, reason string) {
+		p = append(p, &Error{Path: path, Line: lines[at], Reason: reason, Fix: fix})
+	}
 	e := &Effective{
 		legacy:    mirrors.Set{Mirrors: map[string]mirrors.Mirror{}, Config: map[string]mirrors.HostConfig{}},
 		documents: mirrors.Set{Mirrors: map[string]mirrors.Mirror{}, Config: map[string]mirrors.HostConfig{}},
@@ -105,13 +111,13 @@ func readProvider(cfg config.Provider, data []byte) (*Effective, error) {
 			e.hasV1Alpha1 = true
 			if d.MachineConfig != nil {
 				e.raw = d.MachineConfig.MachineRegistries
-				readLegacy(&p, &e.legacy, d.MachineConfig.MachineRegistries)
+				readLegacy(bad, &e.legacy, d.MachineConfig.MachineRegistries)
 			}
 		case *cri.RegistryMirrorConfigV1Alpha1:
 			m := mirrors.Mirror{SkipFallback: pointer.SafeDeref(d.RegistrySkipFallback)}
 			for i, ep := range d.RegistryEndpoints {
 				if ep.EndpointURL.URL == nil {
-					p.add(fmt.Sprintf("RegistryMirrorConfig %q: endpoints[%d].url", redactURL(d.MetaName), i), "an http or https URL", "empty")
+					bad(place{Documents, KindMirror, d.MetaName}, fmt.Sprintf("RegistryMirrorConfig %q: endpoints[%d].url", redactURL(d.MetaName), i), "an http or https URL", "empty")
 					continue
 				}
 				m.Endpoints = append(m.Endpoints, mirrors.Endpoint{URL: ep.EndpointURL.String(), OverridePath: pointer.SafeDeref(ep.EndpointOverridePath)})
@@ -138,16 +144,15 @@ func readProvider(cfg config.Provider, data []byte) (*Effective, error) {
 	if err := p.err(); err != nil {
 		return nil, err
 	}
-	e.combine()
-	e.locate(data)
+	e.combine(lines)
 	return e, nil
 }
 
-func readLegacy(p *problems, set *mirrors.Set, r v1alpha1.RegistriesConfig) {
+func readLegacy(bad func(at place, path, fix, reason string), set *mirrors.Set, r v1alpha1.RegistriesConfig) {
 	for _, name := range slices.Sorted(maps.Keys(r.RegistryMirrors)) {
 		m := r.RegistryMirrors[name]
 		if m == nil {
-			p.add("machine.registries."+KindMirror.path(name), "endpoints", "null, which Talos refuses")
+			bad(place{Legacy, KindMirror, name}, "machine.registries."+KindMirror.path(name), "endpoints", "null, which Talos refuses")
 			continue
 		}
 		out := mirrors.Mirror{SkipFallback: pointer.SafeDeref(m.MirrorSkipFallback)}
@@ -159,7 +164,7 @@ func readLegacy(p *problems, set *mirrors.Set, r v1alpha1.RegistriesConfig) {
 	for _, host := range slices.Sorted(maps.Keys(r.RegistryConfig)) {
 		c := r.RegistryConfig[host]
 		if c == nil {
-			p.add("machine.registries."+hostPath(host), "auth or tls", "null, which Talos refuses")
+			bad(place{Legacy, 0, host}, "machine.registries."+hostPath(host), "auth or tls", "null, which Talos refuses")
 			continue
 		}
 		var out mirrors.HostConfig
@@ -175,17 +180,21 @@ func readLegacy(p *problems, set *mirrors.Set, r v1alpha1.RegistriesConfig) {
 
 // combine takes both forms together: a document replaces the legacy entry of
 // the same kind and name whole.
-func (e *Effective) combine() {
+func (e *Effective) combine(lines map[place]int) {
 	e.Set = mirrors.Set{Mirrors: map[string]mirrors.Mirror{}, Config: map[string]mirrors.HostConfig{}}
 	entry := func(kind Kind, name string, legacy, document bool) {
-		switch {
+		out := Entry{Kind: kind, Name: name, Line: lines[place{Documents, kind, name}]}
+		switch hidden := lines[place{Legacy, kind, name}]; {
 		case legacy && document:
-			e.Entries = append(e.Entries, Entry{Kind: kind, Name: name, Origin: OriginBoth})
+			out.Origin, out.Hidden = OriginBoth, hidden
 		case legacy:
-			e.Entries = append(e.Entries, Entry{Kind: kind, Name: name, Origin: OriginLegacy})
+			out.Origin, out.Line = OriginLegacy, hidden
 		case document:
-			e.Entries = append(e.Entries, Entry{Kind: kind, Name: name, Origin: OriginDocument})
+			out.Origin = OriginDocument
+		default:
+			return
 		}
+		e.Entries = append(e.Entries, out)
 	}
 	maps.Copy(e.Set.Mirrors, e.legacy.Mirrors)
 	maps.Copy(e.Set.Mirrors, e.documents.Mirrors)
