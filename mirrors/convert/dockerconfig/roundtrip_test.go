@@ -47,7 +47,7 @@ func (c config) credentials(host string) string {
 
 func FuzzRoundTrip(f *testing.F) {
 	for i := range 100 {
-		f.Add([]byte{byte(i), byte(i * 7), byte(i * i), byte(i * 3), byte(i * 5), byte(i + 2), byte(i * 11), byte(i * 13), byte(i)}, "pa:ss\x00 wörd\n\"")
+		f.Add([]byte{byte(i), byte(i * 7), byte(i * i), byte(i * 3), byte(i * 5), byte(i + 2), byte(i * 11), byte(i * 13), byte(i)}, []string{"pa:ss\x00 wörd\n\"", ":starts::with colons:"}[i%2])
 	}
 	f.Fuzz(func(t *testing.T, choices []byte, password string) {
 		if password == "" || strings.Trim(password, "\x00") != password || strings.ToValidUTF8(password, "") != password {
@@ -139,6 +139,7 @@ func TestLimits(t *testing.T) {
 	goldentest.Limits(t, `{"auths": {`, `"a.example.com": {},`, `"b": {}}}`, read)
 	goldentest.Limits(t, "kind: Secret\nstringData:\n", "  a: b\n", "", read)
 	goldentest.Bomb(t, "kind: Secret\ndata: ", "\n", read)
+	goldentest.MergeBomb(t, "kind: Secret\ndata: ", "\n", read)
 }
 
 func TestWriteReports(t *testing.T) {
@@ -146,11 +147,23 @@ func TestWriteReports(t *testing.T) {
 		Mirrors: map[string]mirrors.Mirror{"docker.io": {Endpoints: []mirrors.Endpoint{{URL: "https://m.example.com"}}}},
 		Config: map[string]mirrors.HostConfig{
 			"m.example.com": {Auth: &mirrors.Auth{Auth: mirrors.NewSecret("dTptYWRlLXVw")}, TLS: &mirrors.TLS{InsecureSkipVerify: true}},
+			// Docker looks for the credentials of Docker Hub under this key only.
+			"registry-1.docker.io": {Auth: &mirrors.Auth{IdentityToken: mirrors.NewSecret("made-up")}},
 		},
 	}
 	files, report, err := dockerconfig.Write(set)
 	require.NoError(t, err)
-	assert.Equal(t, convert.Files{"config.json": []byte("{\n  \"auths\": {\n    \"m.example.com\": {\n      \"auth\": \"dTptYWRlLXVw\"\n    }\n  }\n}\n")}, files)
+	assert.Equal(t, convert.Files{"config.json": []byte(`{
+  "auths": {
+    "https://index.docker.io/v1/": {
+      "identitytoken": "made-up"
+    },
+    "m.example.com": {
+      "auth": "dTptYWRlLXVw"
+    }
+  }
+}
+`)}, files)
 	assert.Equal(t, `loss: mirrors["docker.io"]: the format has credentials only (write the mirrors in another format)
 loss: config["m.example.com"].tls: the format has credentials only (write the TLS settings in another format)`, report.String())
 }

@@ -310,6 +310,8 @@ func TestLimits(t *testing.T) {
 	goldentest.Limits(t, "mirrors:\n", "  r.example.com: {endpoint: [a]}\n", "", read)
 	goldentest.Bomb(t, "mirrors: {a: {<<: ", "}}\n", read)
 	goldentest.Bomb(t, "configs: ", "\n", read)
+	goldentest.MergeBomb(t, "configs: ", "\n", read)
+	goldentest.MergeBomb(t, "mirrors: {a: ", "}\n", read)
 }
 
 func TestMany(t *testing.T) {

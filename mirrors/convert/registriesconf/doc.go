@@ -15,8 +15,9 @@
 // path or a wildcard, blocked, mirrors for digests or tags only, search lists,
 // aliases and credential helpers.
 //
-// The old form, [registries.search], [registries.insecure] and
-// [registries.block], is read as well. The reference is containers/image 5.36.2.
+// The reference is containers/image 5.42.1. The old form, [registries.search],
+// [registries.insecure] and [registries.block], which it no longer takes, is read
+// as 5.36.2 did.
 package registriesconf
 
 import "io/fs"

@@ -71,7 +71,8 @@ type mirror struct {
 	location   string
 	insecure   tree.Field
 	isInsecure bool
-	pull       tree.Field
+	usage      tree.Field // pull-from-mirror, when it says something
+	pull       tree.Field // the same, when that is not "all"
 }
 
 func (r *reader) file(name string, data []byte) error {
@@ -241,6 +242,12 @@ func (r *reader) table(f tree.Field) registry {
 		}
 		g.failed = g.failed || !ok
 	}
+	for _, m := range g.mirrors {
+		if g.digestOnly.Key != nil && m.usage.Key != nil {
+			g.failed = true
+			r.Fail("wrong-value", m.usage.Path, m.usage.Key, "pull-from-mirror beside mirror-by-digest-only; Podman refuses it", "want one of the two")
+		}
+	}
 	wildcard := strings.HasPrefix(g.prefix, "*.")
 	switch {
 	case g.failed:
@@ -267,7 +274,11 @@ func (r *reader) mirror(f tree.Field) mirror {
 		case "insecure":
 			m.insecure, m.isInsecure = h, r.Bool(h)
 		case "pull-from-mirror":
-			switch s, _ := r.Text(h); s {
+			s, _ := r.Text(h)
+			if s != "" {
+				m.usage = h
+			}
+			switch s {
 			case "", "all":
 			case "digest-only", "tag-only":
 				m.pull = h

@@ -149,7 +149,7 @@ func TestLimits(t *testing.T) {
 func TestWrite(t *testing.T) {
 	set := mirrors.Set{
 		Mirrors: map[string]mirrors.Mirror{
-			"*":       {Endpoints: []mirrors.Endpoint{{URL: "https://all.example.com"}}},
+			"*":       {Endpoints: []mirrors.Endpoint{{URL: "https://all.example.com"}, {URL: "https://all.example.com/a,b"}}},
 			"ghcr.io": {SkipFallback: true, Endpoints: []mirrors.Endpoint{{URL: "https://h.example.com/v2/ghcr", OverridePath: true}, {URL: "https://n.example.com/v2", OverridePath: true}}},
 		},
 		Config: map[string]mirrors.HostConfig{
@@ -158,7 +158,7 @@ func TestWrite(t *testing.T) {
 	}
 	files, report, err := talosctlflags.Write(set)
 	require.NoError(t, err)
-	assert.Equal(t, convert.Files{"flags": []byte("--registry-mirror '*=https://all.example.com'\n--registry-mirror ghcr.io=https://n.example.com/v2\n")}, files)
+	assert.Equal(t, convert.Files{"flags": []byte("--registry-mirror '*=https://all.example.com'\n--registry-mirror '\"*=https://all.example.com/a,b\"'\n--registry-mirror ghcr.io=https://n.example.com/v2\n")}, files)
 	assert.Equal(t, `loss: mirrors["ghcr.io"].endpoints[0].overridePath: there is no flag for it; without it the node appends /v2 to the path (patch the configuration instead)
 loss: mirrors["ghcr.io"].skipFallback: there is no flag for it (patch the configuration instead)
 loss: config["n.example.com"].auth: there is no flag for credentials (patch the configuration instead)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -136,6 +137,27 @@ func cpuTime(t *testing.T) time.Duration {
 		t.Fatal(err)
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// MergeBomb is Bomb with merge keys, at a place where a mapping belongs.
+func MergeBomb(t *testing.T, before, after string, read func(data []byte) error) {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("x0: &x0 {a: b, c: d, e: f, g: h, i: j, k: l, m: n, o: p, q: r, s: t}\n")
+	for i := 1; i < 10; i++ {
+		fmt.Fprintf(&b, "x%d: &x%d {<<: [%s]}\n", i, i, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*x%d, ", i-1), 10), ", "))
+	}
+	data := []byte(b.String() + before + "*x9" + after)
+	allocated := allocations(func() {
+		err := read(data)
+		var all *mirrors.Error
+		if !errors.As(err, &all) || !slices.ContainsFunc(all.Findings, func(f mirrors.Finding) bool { return f.Rule == "input-size" }) {
+			t.Errorf("merge keys that stand for 10^9 values: want an error of the rule input-size, got %v", err)
+		}
+	})
+	if allocated > 256<<20 {
+		t.Errorf("%d bytes of merge keys take %d bytes", len(data), allocated)
+	}
 }
 
 // Bomb checks that a reader makes little of nested aliases that stand for 10^9 values.

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/pelletier/go-toml/v2"
 	"gopkg.in/yaml.v3"
@@ -207,6 +208,37 @@ func TestQuote(t *testing.T) {
 	} {
 		if got := Quote(in); got != want {
 			t.Errorf("Quote(%q) = %s, want %s", in, got, want)
+		}
+	}
+}
+
+// TestWritable: a key never leads out of the directory that is written.
+func TestWritable(t *testing.T) {
+	for key, ok := range map[string]bool{"ghcr.io": true, "*": true, "[fd00::1]:5000": true, "": false, ".": false, "..": false, "../x": false, "a/b": false, `a\b`: false, "a\x00": false, "a\nb": false} {
+		for _, set := range []mirrors.Set{{Mirrors: map[string]mirrors.Mirror{key: {}}}, {Config: map[string]mirrors.HostConfig{key: {}}}} {
+			if err := Writable(set); (err == nil) != ok {
+				t.Errorf("%q: %v", key, err)
+			}
+		}
+	}
+}
+
+// TestReadFile: a file above the limit is not read whole, and no name leads out.
+func TestReadFile(t *testing.T) {
+	dir := fstest.MapFS{"etc/ca.crt": {Data: []byte("CA")}, "etc/big": {Data: make([]byte, maxFile+1)}}
+	for name, want := range map[string]string{"etc/ca.crt": "", "etc/big": "the file has more than 1048576 bytes", "none": "there is no such file", "../etc/ca.crt": "there is no such file", "etc": "it cannot be read"} {
+		text, err := ReadFile(dir, name)
+		if want == "" && (err != nil || text != "CA") || want != "" && (err == nil || Why(err) != want) {
+			t.Errorf("%s: %q, %v", name, text, err)
+		}
+	}
+	for name, want := range map[string]string{"/etc/ca.crt": "CA", "/etc/../etc/./ca.crt": "CA", "/../../etc/ca.crt": "", "etc/ca.crt": "CA"} {
+		b := NewBuilder("x")
+		if text, _ := b.Named(dir, Field{Value: &Node{}}, name); text != want {
+			t.Errorf("%s: %q %s", name, text, b.Report)
+		}
+		if lossless := b.Report.Lossless(); lossless != (want != "") {
+			t.Errorf("%s: %s", name, b.Report)
 		}
 	}
 }
