@@ -79,6 +79,9 @@ func (c *checker) run() []finding {
 	if c.badVersion != nil {
 		c.mirrorProblem(RuleVersionFeature, SeverityError, Place{}, c.badVersion.Error(), "want a version such as v1.13.9")
 	}
+	if len(c.set.Mirrors) == 0 && len(c.set.Config) == 0 {
+		c.mirrorProblem(RuleEmptySet, SeverityWarning, Place{}, "there is nothing in it: every node pulls from the upstream", "want mirrors or config")
+	}
 	c.node = newNode(c.set, c.facts)
 	c.keys = slices.Sorted(maps.Keys(c.set.Config))
 	c.versions()
@@ -177,6 +180,13 @@ func hostname(host string) string {
 
 func (c *checker) versions() {
 	form := c.inForm()
+	if form != "" && form != "legacy" && form != "documents" {
+		c.mirrorProblem(RuleVersionFeature, SeverityError, Place{}, fmt.Sprintf("unknown form %q", form), "want legacy or documents")
+	}
+	if c.version.before(1, 3, 0) {
+		c.mirrorProblem(RuleVersionFeature, SeverityError, Place{},
+			fmt.Sprintf("Talos %s is too old: its patches and its hosts files follow other rules", c.version), "want Talos 1.3 or later")
+	}
 	if form == "documents" && c.version.before(1, 12, 0) {
 		c.mirrorProblem(RuleVersionFeature, SeverityError, Place{},
 			fmt.Sprintf("Talos %s does not know the document form", c.version), "want Talos 1.12.0 or later, or the legacy form")
@@ -259,11 +269,10 @@ func badRegistryName(name string) (reason, fix string) {
 	switch {
 	case name == "":
 		return "the name of the registry is empty", `want host or host:port, such as ghcr.io, or "*"`
+	case strings.Contains(name, "@"):
+		return "a registry has no credentials, and no @", want // what stands before the @ may be a password
 	case strings.Contains(name, "://"):
 		_, rest, _ := strings.Cut(name, "://")
-		if i := strings.LastIndexByte(rest, '@'); i >= 0 {
-			rest = rest[i+1:]
-		}
 		host, _, _ := strings.Cut(rest, "/")
 		if r, _ := badRegistryName(host); r == "" {
 			return "a registry has no scheme", fmt.Sprintf("want the key %q", hubAlias(host))
@@ -462,10 +471,13 @@ func (c *checker) duplicates(name string, m Mirror) {
 	loose := make(map[string]int, len(es))
 	for i, e := range es {
 		at := func() Place { return endpointPlace(name, i) }
+		if e.URL == "" {
+			continue // it has a finding of its own
+		}
 		if first, ok := exact[e.URL]; ok {
 			c.explained[name] = true
 			what := "containerd then ignores every mirror of this registry"
-			if m.SkipFallback && i == len(es)-1 && len(exact) == i {
+			if m.SkipFallback && i == len(es)-1 && len(exact) == i && first >= 0 {
 				what = "it is tried twice" // the last one is no table of the hosts file
 			}
 			c.mirrorProblem(RuleEndpointDuplicate, SeverityError, at(),
@@ -553,7 +565,9 @@ func (c *checker) configKey(key string, h HostConfig) {
 		c.configProblem(RuleConfigKey, SeverityError, p, reason, fix)
 		return
 	}
-	if key == hubName && h.Auth.usable() {
+	hub := c.set.Mirrors[hubName]
+	_, asEndpoint := c.hosts[hubName]
+	if key == hubName && h.Auth.usable() && (asEndpoint || !hub.SkipFallback || len(hub.Endpoints) == 0) {
 		if !c.set.Config[hubHost].Auth.usable() {
 			c.explained[hubName], c.explained["*"] = true, true
 			c.configProblem(RuleHubAuthKey, SeverityWarning, configPlace(key, "auth"),
@@ -578,9 +592,6 @@ func (c *checker) badConfigKey(key string) (reason, fix string) {
 	switch {
 	case strings.Contains(key, "://"):
 		_, host, _ = strings.Cut(key, "://")
-		if i := strings.LastIndexByte(host, '@'); i >= 0 {
-			host = host[i+1:]
-		}
 		host, _, _ = strings.Cut(host, "/")
 		reason = "a key of config has no scheme: it is the host of an endpoint"
 	case strings.ContainsAny(key, "/"):
@@ -594,7 +605,7 @@ func (c *checker) badConfigKey(key string) (reason, fix string) {
 	if hubAlias(host) == hubName {
 		host = hubHost
 	}
-	if badAuthority(host) != nil {
+	if badAuthority(host) != nil || strings.Contains(key, "@") {
 		return reason, "want the host of an endpoint, with its port, such as cache.example.com:5000"
 	}
 	return reason, fmt.Sprintf("want %q", host)

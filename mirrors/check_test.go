@@ -71,6 +71,11 @@ var endpointCases = []struct {
 	{"192.0.2.10:5000", "endpoint-scheme", `"http://192.0.2.10:5000"`},
 	{"//cache.example.com", "endpoint-scheme", `"https://cache.example.com"`},
 	{"/path", "endpoint-scheme", ""},
+	{"https//cache.example.com/x", "endpoint-syntax", `want "https://cache.example.com/x"`},
+	{"https:/cache.example.com:5000", "endpoint-syntax", `want "https://cache.example.com:5000"`},
+	{"http/cache.example.com", "endpoint-syntax", `want "http://cache.example.com"`},
+	{"https//user:made-up@cache.example.com", "endpoint-scheme", "without credentials"},
+	{"user:made-up@cache.example.com", "endpoint-scheme", "without credentials"},
 	{"http:5000", "endpoint-scheme", "http://"},
 	{"ftp://cache.example.com", "endpoint-scheme", "want http or https"},
 	{"oci://cache.example.com", "endpoint-scheme", "want http or https"},
@@ -243,16 +248,21 @@ var ruleCases = []struct {
 	{name: "one URL under * with a path", in: `mirrors: {'*': {endpoints: [https://a.example.com/proxy]}}`},
 	{name: "one URL for three", in: `mirrors: {ghcr.io: {endpoints: [https://a.example.com]}, gcr.io: {endpoints: [https://a.example.com]}, quay.io: {endpoints: [https://a.example.com]}}`,
 		want: []string{"shared-endpoint warning"}, text: `"gcr.io", "ghcr.io", "quay.io"`},
+	{name: "an upstream that is itself a mirror", in: `mirrors: {ghcr.io: {endpoints: ['https://ghcr.io']}, quay.io: {endpoints: ['https://ghcr.io']}}`},
+	{name: "credentials of Docker Hub that are never used", in: `{mirrors: {docker.io: {endpoints: [https://a.example.com], skipFallback: true}}, config: {docker.io: {auth: {username: u, password: made-up}}}}`,
+		want: []string{"config-unused warning"}, text: `"a.example.com"`},
 	{name: "the upstream as an endpoint", in: `mirrors: {ghcr.io: {endpoints: ['https://a.example.com', 'https://ghcr.io']}}`},
 
-	{name: "overridePath of old", in: `mirrors: {ghcr.io: {endpoints: [{url: https://a/v2/x, overridePath: true}]}}`, opts: []CheckOption{ForTalos("1.2.9")}, want: []string{"version-feature error"}, text: "1.3"},
+	{name: "overridePath of old", in: `mirrors: {ghcr.io: {endpoints: [{url: https://a/v2/x, overridePath: true}]}}`, opts: []CheckOption{ForTalos("1.2.9")}, want: []string{"version-feature error", "version-feature error"}, text: "1.3"},
 	{name: "* of old", in: `mirrors: {'*': {endpoints: [https://a.example.com/x]}}`, opts: []CheckOption{ForTalos("v1.3")}, want: []string{"version-feature error"}, text: "1.4"},
 	{name: "IPv6 of old", in: `mirrors: {ghcr.io: {endpoints: ['https://[fd00::1]']}}`, opts: []CheckOption{ForTalos("1.7")}, want: []string{"version-feature error"}},
-	{name: "documents of old", in: `mirrors: {}`, opts: []CheckOption{ForTalos("1.11.6"), InForm("documents")}, want: []string{"version-feature error"}, text: "1.12.0"},
+	{name: "documents of old", in: `mirrors: {ghcr.io: {}}`, opts: []CheckOption{ForTalos("1.11.6"), InForm("documents")}, want: []string{"version-feature error"}, text: "1.12.0"},
 	{name: "TLS documents that panic", in: `config: {a.example.com: {tls: {ca: ` + exampleCA + `}}}`, opts: []CheckOption{ForTalos("1.12.1"), InForm("documents")}, want: []string{"version-feature error"}, text: "1.12.2"},
 	{name: "TLS documents that do not", in: `config: {a.example.com: {tls: {ca: ` + exampleCA + `}}}`, opts: []CheckOption{ForTalos("1.12.2"), InForm("documents")}},
 	{name: "everything there is", in: `mirrors: {'*': {endpoints: [{url: 'https://[fd00::1]/v2/x', overridePath: true}], skipFallback: true}}`, opts: []CheckOption{ForTalos("v1.14.0-beta.1+dirty")}},
-	{name: "no version", in: `mirrors: {}`, opts: []CheckOption{ForTalos("latest")}, want: []string{"version-feature error"}, text: `"latest"`},
+	{name: "no form", in: `mirrors: {ghcr.io: {}}`, opts: []CheckOption{InForm("document")}, want: []string{"version-feature error"}, text: `"document"`},
+	{name: "nothing", in: `{}`, want: []string{"empty-set warning"}},
+	{name: "no version", in: `mirrors: {ghcr.io: {}}`, opts: []CheckOption{ForTalos("latest")}, want: []string{"version-feature error"}, text: `"latest"`},
 	{name: "mixed overridePath by version", in: `mirrors: {ghcr.io: {endpoints: [https://a, {url: https://b/v2/x, overridePath: true}]}}`, opts: []CheckOption{ForTalos("1.12.1")}, want: []string{"legacy-override error"}},
 	{name: "mixed overridePath in documents", in: `mirrors: {ghcr.io: {endpoints: [https://a, {url: https://b/v2/x, overridePath: true}]}}`, opts: []CheckOption{ForTalos("1.12.2")}},
 }
@@ -363,7 +373,6 @@ config:
   registry.example.com:
     tls: {ca: ` + exampleCA + `}
 `,
-	`{}`,
 }
 
 func TestCarefulConfigurationsHaveNoFindings(t *testing.T) {

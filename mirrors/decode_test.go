@@ -101,16 +101,24 @@ var decodeCases = []struct {
 	{name: "document names", in: "config: {a.io: {tls: {clientIdentity: {cert: x}}}}", err: []string{
 		`1:40 config["a.io"].tls.clientIdentity: unknown key "cert" (did you mean "crt"?) [unknown-key]`}},
 	{name: "an unquoted star", in: "mirrors:\n  a.io: {}\n  *: {}\n", err: []string{
-		`3:0 : not YAML: did not find expected alphabetic or numeric character (a key or value that begins with "*" or "&" has to be quoted: "*") [syntax]`}},
+		`3:3 : not YAML: did not find expected alphabetic or numeric character (a key or value that begins with "*" or "&" has to be quoted: "*") [syntax]`}},
 	{name: "a tab", in: "mirrors:\n\ta.io: {}\n", err: []string{
-		"2:0 : not YAML: found character that cannot start any token (YAML is indented with spaces, not tabs; a value that begins with @ or ` has to be quoted) [syntax]"}},
-	{name: "indentation", in: "mirrors:\n  a.io: {}\n  b.io: {}\n c.io: {}\nconfig: {}\n", err: []string{`4:0 : not YAML: did not find expected key [syntax]`}},
-	{name: "an open quote", in: "mirrors:\n  a.io: {}\n  b.io: 'x\n", err: []string{`3:0 : not YAML: found unexpected end of stream [syntax]`}},
+		"2:1 : not YAML: found character that cannot start any token (YAML is indented with spaces, not tabs; a value that begins with @ or ` has to be quoted) [syntax]"}},
+	{name: "indentation", in: "mirrors:\n  a.io: {}\n  b.io: {}\n c.io: {}\nconfig: {}\n", err: []string{`4:2 : not YAML: did not find expected key [syntax]`}},
+	{name: "an open quote", in: "mirrors:\n  a.io: {}\n  b.io: 'x\n", err: []string{`3:3 : not YAML: found unexpected end of stream [syntax]`}},
 	{name: "NUL", in: "mirrors: {}\n\x00", err: []string{`2:1 : a NUL byte at offset 12: this is not a text file (want a text file in UTF-8) [syntax]`}},
 	{name: "a control character", in: "mirrors: {}\nä\x07", err: []string{`2:2 : the control character U+0007 at offset 14 (YAML wants it escaped, in a double-quoted string) [syntax]`}},
 	{name: "Latin-1", in: "# caf\xe9\n", err: []string{`1:6 : byte 0xe9 at offset 5 is not UTF-8 (want a text file in UTF-8) [syntax]`}},
 	{name: "UTF-16", in: "\xff\xfem\x00", err: []string{`1:1 : the input is UTF-16 (want UTF-8) [syntax]`}},
-	{name: "too large", in: strings.Repeat("#", MaxSize+1), err: []string{`0:0 : 4194305 bytes are too many (want at most 4194304 bytes) [input-size]`}},
+	{name: "too large", in: strings.Repeat("#", MaxSize+1), err: []string{`0:0 : more than 4194304 bytes (want a smaller file) [input-size]`}},
+	{name: "a second colon", in: "mirrors:\n  a.io: b: {}\n", err: []string{`2:10 : not YAML: mapping values are not allowed in this context [syntax]`}},
+	{name: "tags", in: "mirrors: !foo {a.io: {endpoints: !bar [x]}}\nconfig: {a.io: !baz x}\n", err: []string{
+		`1:10 mirrors: found a value with a tag of its own (want a mapping) [wrong-kind]`,
+		`2:16 config["a.io"]: found a value with a tag of its own (want a mapping) [wrong-kind]`}},
+	{name: "null and empty endpoints", in: "mirrors: {a.io: {endpoints: [null, '', '']}}", err: []string{
+		`1:30 mirrors["a.io"].endpoints[0]: found null (want a URL, or a mapping with url) [wrong-kind]`,
+		`1:36 mirrors["a.io"].endpoints[1]: the URL is empty (want an absolute URL, such as https://cache.example.com) [endpoint-syntax]`,
+		`1:40 mirrors["a.io"].endpoints[2]: the URL is empty (want an absolute URL, such as https://cache.example.com) [endpoint-syntax]`}},
 	{name: "a circle", in: "mirrors: &m\n  a.io: {}\n  <<: *m\n", err: []string{
 		`3:7 mirrors: merge keys are nested too deep, or in a circle (write out what is meant) [wrong-kind]`}},
 	{name: "a merge of something else", in: "mirrors: {<<: 5}", err: []string{
@@ -180,6 +188,8 @@ func TestDecodeErrorsHoldNoSecret(t *testing.T) {
 		"config: {a.io: {tls: {clientIdentity: {" + secret + ": a, key: [" + secret + "]}}}}",
 		"config: {'https://u:" + secret + "@a.io/': {auth: [], x: y}, b.io: []}",
 		"mirrors: {a.io: {endpoints: ['https://u:" + secret + "@a.io', 'https://u:" + secret + "/x@a.io:x', 'u:" + secret + "@a', 'https://u:" + secret + "@ a']}, 'https://u:" + secret + "@a.io': []}",
+		"mirrors: {a.io: {endpoints: ['https//u:" + secret + "@a.io', 'https:/u:" + secret + "@a.io', 'https://a.io/#" + secret + "', 'https://u:p@" + secret + "@a.io']}, 'u:" + secret + "@h': {}, x: 1}",
+		"{x: 1, config: {'u:" + secret + "@h': {}, 'http://u:" + secret + "/x@h': {}, 'https://h/#" + secret + "': {}}}",
 		"mirrors: {a.io: {endpoints: ['https://a.io/?token=" + secret + "'], x: 1}}",
 		"mirrors: {a.io: {endpoints: ['https://u:" + secret + "%zz@a.io', 'https://u:" + secret + "@[::1', 'HTTPS://u:" + secret + "@b'], x: 1}}",
 	} {
@@ -290,22 +300,49 @@ func TestSetIsAFieldOfSomethingElse(t *testing.T) {
 	assert.True(t, want.Equal(back.Registries))
 }
 
-// However a Set or an error is printed, it shows no secret; encoding does.
+// However a Set is printed, it shows no secret; encoding does.
 func TestPrintingShowsNoSecret(t *testing.T) {
-	set := Set{Config: map[string]HostConfig{"a": {Auth: &Auth{Username: "u", Password: NewSecret("hunter2"), Auth: NewSecret("hunter2"), IdentityToken: NewSecret("hunter2")},
-		TLS: &TLS{ClientIdentity: &ClientIdentity{Key: NewSecret("hunter2")}}}}}
-	var log bytes.Buffer
-	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "secret", set.Config["a"].Auth.Password, "auth", *set.Config["a"].Auth, "set", set)
-	slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "secret", set.Config["a"].Auth.Password)
-	for _, format := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
-		fmt.Fprintf(&log, format, set)
-		fmt.Fprintf(&log, format, *set.Config["a"].Auth)
-		fmt.Fprintf(&log, format, set.Config["a"].Auth.Password)
+	secret := func() Secret { return NewSecret("hunter2") }
+	set := Set{
+		Mirrors: map[string]Mirror{"a": {Endpoints: []Endpoint{{URL: "https://u:hunter2@a"}}}},
+		Config: map[string]HostConfig{"a": {Auth: &Auth{Username: "u", Password: secret(), Auth: secret(), IdentityToken: secret()},
+			TLS: &TLS{ClientIdentity: &ClientIdentity{Key: secret()}}}}}
+	plain := set.DeepCopy()
+	plain.Mirrors = nil // fmt shows a URL as it is
+	host := set.Config["a"]
+	var out bytes.Buffer
+	for _, v := range []any{secret(), new(secret()), plain, &plain, host, *host.Auth, host.Auth, *host.TLS, host.TLS, *host.TLS.ClientIdentity,
+		struct{ set Set }{plain}, struct{ s Secret }{secret()}, struct{ s *Secret }{new(secret())}, struct{ auth *Auth }{host.Auth}, []any{host}, &Source{Set: plain}} {
+		for _, format := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%t", "%p"} {
+			fmt.Fprintf(&out, format, v)
+		}
+		assert.Equal(failed{&out}, nil, v, "a failed test shows the difference")
 	}
-	assert.NotContains(t, log.String(), "hunter2")
-	assert.NotContains(t, log.String(), "68756e74657232")
-	assert.Contains(t, log.String(), "[redacted]")
+	for _, h := range []slog.Handler{slog.NewTextHandler(&out, nil), slog.NewJSONHandler(&out, nil)} {
+		slog.New(h).Info("x", "secret", secret(), "auth", *host.Auth, "authp", host.Auth, "tls", host.TLS, "id", host.TLS.ClientIdentity, "host", host, "mirror", set.Mirrors["a"], "set", set, "setp", &set, "source", &Source{Set: set}, "nil", (*Source)(nil))
+	}
+	assert.NotContains(t, out.String(), "hunter2")
+	assert.NotContains(t, strings.ToLower(out.String()), "68756e74657232")
+	assert.Contains(t, out.String(), `"password":"[redacted]"`)
+
+	assert.Equal(t, secret(), secret(), "equal secrets are equal")
+	assert.True(t, secret() == secret() && secret() != NewSecret("hunter3") && NewSecret("") == Secret{})
+	assert.Equal(t, "hunter2", secret().Reveal())
+	long := strings.Repeat("made-up ", 10_000)
+	assert.Equal(t, long, NewSecret(long).Reveal())
 	j, err := json.Marshal(set)
 	require.NoError(t, err)
 	assert.Contains(t, string(j), "hunter2")
+}
+
+// failed takes what testify prints about a failed assertion.
+type failed struct{ out *bytes.Buffer }
+
+func (f failed) Errorf(format string, args ...any) { fmt.Fprintf(f.out, format, args...) }
+
+func TestNilSource(t *testing.T) {
+	var src *Source
+	assert.Empty(t, src.Check())
+	_, err := DecodeNode(nil, "registries")
+	assert.ErrorContains(t, err, "registries: found null (want a mapping)")
 }

@@ -47,8 +47,7 @@ func ReadDocument(data []byte) (*yaml.Node, error) {
 func parseDocument(data []byte) (*yaml.Node, Findings) {
 	if len(data) > MaxSize {
 		return nil, Findings{{Rule: RuleInputSize, Severity: SeverityError,
-			Message: fmt.Sprintf("%d bytes are too many", len(data)),
-			Fix:     fmt.Sprintf("want at most %d bytes", MaxSize)}}
+			Message: fmt.Sprintf("more than %d bytes", MaxSize), Fix: "want a smaller file"}}
 	}
 	data = jsonAsYAML(data)
 	if f := notText(data); f != nil {
@@ -212,6 +211,7 @@ func syntaxFinding(err error, data []byte) Finding {
 		f.Fix = "YAML is indented with spaces, not tabs; a value that begins with @ or ` has to be quoted"
 	}
 	f.Message = "not YAML: " + msg
+	f.Column = errorColumn(data, f.Line, msg)
 	return f
 }
 
@@ -233,6 +233,30 @@ func errorLine(data []byte) int {
 	// of its own is the line break before that.
 	read := bytes.TrimRight(data[:r.n], "\r\n")
 	return 1 + bytes.Count(read, []byte("\n"))
+}
+
+// errorColumn is where in a line a mistake likely is: a tab or a second ": " when
+// it is about that, else the first character that is no space. It is 0 when there is no such line.
+func errorColumn(data []byte, line int, msg string) int {
+	lines := strings.Split(string(data), "\n")
+	if line < 1 || line > len(lines) {
+		return 0
+	}
+	text := lines[line-1]
+	at := len(text) - len(strings.TrimLeft(text, " \t"))
+	switch {
+	case strings.Contains(msg, "cannot start any token") || strings.Contains(msg, "tab"):
+		if tab := strings.IndexByte(text, '\t'); tab >= 0 {
+			at = tab
+		}
+	case strings.Contains(msg, "mapping values are not allowed"):
+		if first := strings.Index(text, ": "); first >= 0 {
+			if second := strings.Index(text[first+1:], ": "); second >= 0 {
+				at = first + 1 + second
+			}
+		}
+	}
+	return 1 + utf8.RuneCountInString(text[:at])
 }
 
 // countingReader hands out one byte at a time.
@@ -302,7 +326,10 @@ var fieldName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // childPath appends a key: as a field when it looks like one, else in brackets.
 func childPath(path, key string) string {
-	if fieldName.MatchString(key) {
+	if len(path) > 10*maxShown {
+		return path // paths of deep documents would fill the memory
+	}
+	if len(key) <= maxShown && fieldName.MatchString(key) {
 		if path == "" {
 			return key
 		}

@@ -130,8 +130,30 @@ func badCharacter(raw string) *problem {
 	return nil
 }
 
-// noScheme says what a URL without "scheme://" should be.
+// noScheme says what a URL without "scheme://" should be. It suggests nothing
+// where there is an @: what stands before it may be a password.
 func noScheme(raw string) problem {
+	if strings.Contains(raw, "@") {
+		return problem{RuleEndpointScheme, quote(raw) + " has no scheme", "want an absolute URL without credentials, such as https://cache.example.com"}
+	}
+	for _, scheme := range []string{"http", "https"} {
+		for _, broken := range []string{"//", ":/", ":", "/"} {
+			rest, ok := strings.CutPrefix(strings.ToLower(raw), scheme+broken)
+			if !ok || rest == "" {
+				continue
+			}
+			if broken == ":" {
+				// "http:5000" may be a host that is called http, "http:m" may not.
+				if _, err := strconv.Atoi(rest); err == nil {
+					continue
+				}
+			}
+			whole := scheme + "://" + strings.TrimLeft(raw[len(scheme)+len(broken):], "/")
+			if u, _ := parseEndpoint(whole); u != nil {
+				return problem{RuleEndpointSyntax, quote(raw) + " is not an absolute URL", fmt.Sprintf("want %q", whole)}
+			}
+		}
+	}
 	lower := strings.ToLower(raw)
 	for _, scheme := range []string{"http", "https"} {
 		if rest, ok := strings.CutPrefix(lower, scheme+":"); ok {

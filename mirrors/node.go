@@ -349,12 +349,14 @@ func (n *node) hostsFile(registry, key string, hops []hop) route {
 		}
 		r.hops = append(r.hops, h)
 	}
-	if root == nil || root.URL == "" || r.hops[len(r.hops)-1].host == "" {
+	switch last := len(r.hops) - 1; {
+	case root == nil || root.URL == "":
+		r.hops = append(r.hops, n.upstream(registry))
+	case r.hops[last].host == "":
+		// containerd fills in the upstream and keeps the entry's TLS settings.
 		up := n.upstream(registry)
-		if root != nil && root.URL != "" {
-			r.hops = r.hops[:len(r.hops)-1]
-		}
-		r.hops = append(r.hops, up)
+		up.tls, up.hasTLS = r.hops[last].tls, r.hops[last].hasTLS
+		r.hops[last] = up
 	}
 	for _, h := range r.hops {
 		if e := n.loadErrors[h.tls]; h.hasTLS && e.any() {

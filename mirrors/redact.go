@@ -25,7 +25,7 @@ func quote(s string) string {
 
 // redactURL replaces what may be the userinfo of a URL, also of one that does
 // not parse: everything before the last @ (a password may hold a slash). A
-// query of a URL, which may be a token, is replaced too.
+// query or a fragment of a URL, which may be a token, is replaced too.
 func redactURL(s string) string {
 	start := 0
 	if i := strings.Index(s, "://"); i >= 0 && isScheme(s[:i]) {
@@ -36,7 +36,7 @@ func redactURL(s string) string {
 	if at := strings.LastIndexByte(s, '@'); at >= start {
 		s = s[:start] + "[redacted]" + s[at:]
 	}
-	if i := strings.IndexByte(s, '?'); i >= 0 && start > 0 && i+1 < len(s) {
+	if i := strings.IndexAny(s, "?#"); i >= 0 && start > 0 && i+1 < len(s) {
 		s = s[:i+1] + "[redacted]"
 	}
 	return s

@@ -24,7 +24,8 @@ const (
 	//
 	// What to write instead:
 	//
-	//	mirrors: {}
+	//	mirrors:
+	//	  ghcr.io: {}
 	RuleInputSize = "input-size"
 
 	// RuleUnknownKey (error) finds a key that the format does not have. Talos refuses the whole
@@ -53,7 +54,8 @@ const (
 	//
 	// What to write instead:
 	//
-	//	mirrors: {}
+	//	mirrors:
+	//	  ghcr.io: {}
 	RuleRepeatedKey = "repeated-key"
 
 	// RuleWrongKind (error) finds a list for a mapping, a number for a string, null for an entry, ….
@@ -94,6 +96,39 @@ const (
 	// no reference. containerd refuses it before it asks anyone. Write it as registry/name:tag, in
 	// lower case.
 	RuleImageReference = "image-reference"
+
+	// RuleMissingKey (error) finds a file of another format that lacks what that format is about. It is
+	// likely a file of yet another format, and nothing would be read from it. Take the right --from, or
+	// write the key; an empty mapping says that there is nothing.
+	RuleMissingKey = "missing-key"
+
+	// RuleWrongValue (error) finds a value in another format that the program of that format refuses or
+	// ignores. What the file means is what its program makes of it. Write a value that the program
+	// takes.
+	RuleWrongValue = "wrong-value"
+
+	// RuleEncoding (error) finds text of a Set that the format to write cannot hold. It would come back
+	// as another text. Write it in plain UTF-8.
+	RuleEncoding = "encoding"
+
+	// RuleFileName (error) finds a registry or a host that cannot be the name of a file, where a format
+	// has one for each. The file would be written elsewhere, or not at all. Correct the key.
+	RuleFileName = "file-name"
+
+	// RuleEmptySet (warning) finds neither a mirror nor a host in it. Every node pulls from the
+	// upstream, as without it; mostly the file is the wrong one. Write mirrors or config.
+	//
+	// An example:
+	//
+	//	mirrors: {}
+	//
+	// What to write instead:
+	//
+	//	mirrors:
+	//	  ghcr.io:
+	//	    endpoints:
+	//	      - https://cache.example.com
+	RuleEmptySet = "empty-set"
 
 	// RuleEndpointSyntax (error) finds not an absolute URL; empty host; bad port; white space or
 	// control characters; unbracketed IPv6; bad escape. Talos checks next to nothing here. One URL that

@@ -50,7 +50,8 @@ var rules = []Rule{
 		Reason:   "Such a file is a mistake or an attack.",
 		Fix:      "Write out what is meant.",
 		Bad:      "",
-		Good: `mirrors: {}
+		Good: `mirrors:
+  ghcr.io: {}
 `,
 	},
 	{
@@ -77,7 +78,8 @@ var rules = []Rule{
 		Bad: `mirrors: {}
 mirrors: {}
 `,
-		Good: `mirrors: {}
+		Good: `mirrors:
+  ghcr.io: {}
 `,
 	},
 	{
@@ -119,6 +121,47 @@ mirrors: {}
 		Fix:      "Write it as registry/name:tag, in lower case.",
 		Bad:      "",
 		Good:     "",
+	},
+	{
+		Name:     RuleMissingKey,
+		Severity: "error",
+		Finds:    "a file of another format that lacks what that format is about",
+		Reason:   "It is likely a file of yet another format, and nothing would be read from it.",
+		Fix:      "Take the right --from, or write the key; an empty mapping says that there is nothing.",
+	},
+	{
+		Name:     RuleWrongValue,
+		Severity: "error",
+		Finds:    "a value in another format that the program of that format refuses or ignores",
+		Reason:   "What the file means is what its program makes of it.",
+		Fix:      "Write a value that the program takes.",
+	},
+	{
+		Name:     RuleEncoding,
+		Severity: "error",
+		Finds:    "text of a Set that the format to write cannot hold",
+		Reason:   "It would come back as another text.",
+		Fix:      "Write it in plain UTF-8.",
+	},
+	{
+		Name:     RuleFileName,
+		Severity: "error",
+		Finds:    "a registry or a host that cannot be the name of a file, where a format has one for each",
+		Reason:   "The file would be written elsewhere, or not at all.",
+		Fix:      "Correct the key.",
+	},
+	{
+		Name:     RuleEmptySet,
+		Severity: "warning",
+		Finds:    "neither a mirror nor a host in it",
+		Reason:   "Every node pulls from the upstream, as without it; mostly the file is the wrong one.",
+		Fix:      "Write mirrors or config.",
+		Bad:      "mirrors: {}\n",
+		Good: `mirrors:
+  ghcr.io:
+    endpoints:
+      - https://cache.example.com
+`,
 	},
 	{
 		Name:     RuleEndpointSyntax,

@@ -107,6 +107,9 @@ func (s *Source) path(p Place) string {
 // Check is [Set.Check] with the line, the column and the path of each finding as the
 // file has them, in the order of the file.
 func (s *Source) Check(opts ...CheckOption) Findings {
+	if s == nil {
+		return nil
+	}
 	return s.locate(newChecker(s.Set, opts).run())
 }
 
@@ -161,12 +164,16 @@ func decode(n *yaml.Node, path string, mirrorsOnly bool) (*Source, error) {
 	src := NewSource(Set{})
 	src.prefix, src.embedded = path, mirrorsOnly
 	d := &decoder{src: src}
+	if n == nil {
+		n = &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null"}
+	}
 	if n.Kind == yaml.DocumentNode && len(n.Content) == 1 {
 		n = n.Content[0]
 	}
 	if mirrorsOnly {
 		at := Place{Section: "mirrors"}
 		src.Mark(at, position(n, n))
+		src.Mark(Place{}, position(n, n))
 		if v, ok := d.value(n); ok {
 			d.mirrors(v, at)
 		}
@@ -260,10 +267,17 @@ func (d *decoder) value(n *yaml.Node) (*yaml.Node, bool) {
 
 // kindOf names what a node is.
 func kindOf(n *yaml.Node) string {
+	const tagged = "a value with a tag of its own"
 	switch n.Kind {
 	case yaml.MappingNode:
+		if n.ShortTag() != "!!map" {
+			return tagged
+		}
 		return "a mapping"
 	case yaml.SequenceNode:
+		if n.ShortTag() != "!!seq" {
+			return tagged
+		}
 		return "a list"
 	case yaml.AliasNode:
 		return "an alias"
@@ -282,7 +296,7 @@ func kindOf(n *yaml.Node) string {
 	case "!!binary":
 		return "!!binary data"
 	}
-	return "a value with a tag of its own"
+	return tagged
 }
 
 type pair struct {
@@ -293,7 +307,7 @@ type pair struct {
 // pairs returns the entries of a mapping in order, merge keys resolved as yaml.v3
 // does: what the mapping itself says wins, then the earlier merge.
 func (d *decoder) pairs(n *yaml.Node, at Place, secret bool, depth int) []pair {
-	if n.Kind != yaml.MappingNode {
+	if n.Kind != yaml.MappingNode || n.ShortTag() != "!!map" {
 		d.report(RuleWrongKind, at, n, "found "+kindOf(n), "want a mapping")
 		return nil
 	}
@@ -510,7 +524,7 @@ func (d *decoder) mirror(n *yaml.Node, at Place) Mirror {
 }
 
 func (d *decoder) endpoints(n *yaml.Node, at Place) (es []Endpoint, said []bool) {
-	if n.Kind != yaml.SequenceNode {
+	if n.Kind != yaml.SequenceNode || n.ShortTag() != "!!seq" {
 		fix := "want a list"
 		if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str" {
 			fix = "want a list: write - before it, on a line of its own"
