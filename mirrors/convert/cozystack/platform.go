@@ -13,6 +13,7 @@ import (
 func readPlatform(f tree.Field, ignored []string, errs ...error) (*mirrors.Source, convert.Report, error) {
 	b := tree.NewBuilder("the platform's chart")
 	b.Report.Ignored = ignored
+	b.Source.Mark(mirrors.Place{}, mirrors.Position{Path: f.Path, Line: f.Key.Line, Column: f.Key.Column})
 	for _, g := range b.Fields(f.Value, f.Path) {
 		switch g.Name {
 		case "mirrors":
