@@ -1,9 +1,6 @@
 package escape
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // Word is s as one word of a command, in single quotes, whatever s holds. An
 // empty s is the empty word, never nothing.
@@ -30,26 +27,10 @@ func Word(s string) Shell {
 
 // AppendWord appends what [Word] writes to dst. It does not look for NUL: a
 // caller who cannot rule it out uses [Word].
-func AppendWord(dst []byte, s string) []byte {
-	if room := cap(dst) - len(dst); room < 4*len(s)+2 {
-		dst = slices.Grow(dst, len(s)+2+3*strings.Count(s, "'"))
-	}
-	dst = append(dst, '\'')
-	for {
-		for len(s) > 0 && s[0] == '\'' {
-			dst = append(dst, '\'', '\\', '\'', '\'')
-			s = s[1:]
-		}
-		i := strings.IndexByte(s, '\'')
-		if i < 0 {
-			break
-		}
-		dst = append(dst, s[:i]...)
-		s = s[i:]
-	}
-	dst = append(dst, s...)
-	return append(dst, '\'')
-}
+func AppendWord(dst []byte, s string) []byte { return word.append(dst, s, "'") }
+
+// A single quote ends the quoting; one behind a backslash stands between.
+var word = newReplacing('\'', `'\''`)
 
 // nul is the error for a NUL at offset i.
 func nul(place string, i int) *Error {
