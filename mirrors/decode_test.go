@@ -188,7 +188,7 @@ func TestDecodeErrorsHoldNoSecret(t *testing.T) {
 		"config: {a.io: {tls: {clientIdentity: {" + secret + ": a, key: [" + secret + "]}}}}",
 		"config: {'https://u:" + secret + "@a.io/': {auth: [], x: y}, b.io: []}",
 		"mirrors: {a.io: {endpoints: ['https://u:" + secret + "@a.io', 'https://u:" + secret + "/x@a.io:x', 'u:" + secret + "@a', 'https://u:" + secret + "@ a']}, 'https://u:" + secret + "@a.io': []}",
-		"mirrors: {a.io: {endpoints: ['https//u:" + secret + "@a.io', 'https:/u:" + secret + "@a.io', 'https://a.io/#" + secret + "', 'https://u:p@" + secret + "@a.io']}, 'u:" + secret + "@h': {}, x: 1}",
+		"mirrors: {a.io: {endpoints: ['https//u:" + secret + "@a.io', 'https:/u:" + secret + "@a.io', 'https://a.io/#" + secret + "', 'u:p@" + secret + "@a.io']}, 'u:" + secret + "@h': {}, x: 1}",
 		"{x: 1, config: {'u:" + secret + "@h': {}, 'http://u:" + secret + "/x@h': {}, 'https://h/#" + secret + "': {}}}",
 		"mirrors: {a.io: {endpoints: ['https://a.io/?token=" + secret + "'], x: 1}}",
 		"mirrors: {a.io: {endpoints: ['https://u:" + secret + "%zz@a.io', 'https://u:" + secret + "@[::1', 'HTTPS://u:" + secret + "@b'], x: 1}}",
