@@ -1,3 +1,5 @@
+// Package job_test runs the Job of package reconcile as a node would run it, in
+// every shell.
 package job_test
 
 import (
@@ -16,6 +18,7 @@ import (
 	"github.com/mirrorpatch/mirrorpatch/configpatch"
 	"github.com/mirrorpatch/mirrorpatch/configpatch/reconcile"
 	"github.com/mirrorpatch/mirrorpatch/escape"
+	"github.com/mirrorpatch/mirrorpatch/internal/e2e/sandbox"
 	"github.com/mirrorpatch/mirrorpatch/internal/shelltest"
 	"github.com/mirrorpatch/mirrorpatch/mirrors"
 )
@@ -73,19 +76,19 @@ type applied struct {
 	}
 }
 
-func read(t *testing.T, r result) applied {
+func read(t *testing.T, r sandbox.Result) applied {
 	t.Helper()
-	if r.exit != 0 {
-		t.Fatalf("exit code %d, standard error:\n%s", r.exit, r.stderr)
+	if r.Exit != 0 {
+		t.Fatalf("exit code %d, standard error:\n%s", r.Exit, r.Stderr)
 	}
 	var a applied
-	dec := yaml.NewDecoder(strings.NewReader(r.applied))
+	dec := yaml.NewDecoder(strings.NewReader(r.Applied))
 	dec.KnownFields(true)
 	if err := dec.Decode(&a); err != nil {
-		t.Fatalf("%v in\n%s", err, r.applied)
+		t.Fatalf("%v in\n%s", err, r.Applied)
 	}
 	if a.Kind != "TalosConfigTemplate" || a.Metadata.Name != "md0" || a.Metadata.Namespace != "tenant-a" || a.Metadata.Annotations["example.com/note"] != hostile {
-		t.Fatalf("applied\n%s", r.applied)
+		t.Fatalf("applied\n%s", r.Applied)
 	}
 	return a
 }
@@ -118,9 +121,9 @@ func template(t *testing.T, s mirrors.Set) reconcile.Template {
 }
 
 // run makes the manifests and runs the Job in every shell.
-func run(t *testing.T, j reconcile.Job, want reconcile.Transport, c cluster, check func(t *testing.T, r result)) {
+func run(t *testing.T, j reconcile.Job, want reconcile.Transport, c sandbox.Cluster, check func(t *testing.T, r sandbox.Result)) {
 	t.Helper()
-	needsNamespaces(t)
+	sandbox.Needed(t)
 	objects, err := reconcile.Manifests(j)
 	if err != nil {
 		t.Fatal(err)
@@ -128,16 +131,16 @@ func run(t *testing.T, j reconcile.Job, want reconcile.Transport, c cluster, che
 	if objects.Transport() != want {
 		t.Fatalf("the script is in a %s, want a %s", objects.Transport(), want)
 	}
-	p, files := manifests(t, objects.Bytes())
+	p, files := sandbox.Manifests(t, objects.Bytes())
 	shelltest.Each(t, func(t *testing.T, sh shelltest.Shell) {
-		check(t, c.start(t, p, files, sh.Args))
+		check(t, c.Start(t, p, files, sh.Args))
 		t.Logf("the script in a %s of %d bytes ran in %s as user %d under a read-only root file system", want, len(objects.Script().Bytes()), sh.Name, p.SecurityContext.RunAsUser)
 	})
 }
 
 // TestStrategicPatches: the template without live inputs.
 func TestStrategicPatches(t *testing.T) {
-	run(t, reconcile.Job{Template: template(t, set)}, reconcile.InCommand, cluster{}, func(t *testing.T, r result) {
+	run(t, reconcile.Job{Template: template(t, set)}, reconcile.InCommand, sandbox.Cluster{}, func(t *testing.T, r sandbox.Result) {
 		a := read(t, r)
 		if p := a.Spec.Template.Spec.StrategicPatches; len(p) != 1 || p[0] != string(patch(t, set)) || !registries(t, p[0]).Equal(set) {
 			t.Errorf("strategicPatches %q", p)
@@ -148,7 +151,7 @@ func TestStrategicPatches(t *testing.T) {
 // TestSecret: credentials go into a mounted Secret, and arrive.
 func TestSecret(t *testing.T) {
 	s := withCredentials()
-	run(t, reconcile.Job{Template: template(t, s)}, reconcile.InSecret, cluster{}, func(t *testing.T, r result) {
+	run(t, reconcile.Job{Template: template(t, s)}, reconcile.InSecret, sandbox.Cluster{}, func(t *testing.T, r sandbox.Result) {
 		a := read(t, r)
 		if p := a.Spec.Template.Spec.StrategicPatches; len(p) != 1 || !registries(t, p[0]).Equal(s) {
 			t.Errorf("strategicPatches %q", p)
@@ -164,7 +167,7 @@ func TestConfigMap(t *testing.T) {
 	for i := range 2000 {
 		s.Mirrors[fmt.Sprintf("r%d.example.com", i)] = mirrors.Mirror{Endpoints: []mirrors.Endpoint{{URL: fmt.Sprintf("https://cache.internal/v2/r%d", i), OverridePath: true}}}
 	}
-	run(t, reconcile.Job{Template: template(t, s)}, reconcile.InConfigMap, cluster{}, func(t *testing.T, r result) {
+	run(t, reconcile.Job{Template: template(t, s)}, reconcile.InConfigMap, sandbox.Cluster{}, func(t *testing.T, r sandbox.Result) {
 		a := read(t, r)
 		if p := a.Spec.Template.Spec.StrategicPatches; len(p) != 1 || !registries(t, p[0]).Equal(s) {
 			t.Errorf("strategicPatches of %d bytes are not the Set", len(strings.Join(p, "")))
@@ -173,7 +176,7 @@ func TestConfigMap(t *testing.T) {
 }
 
 // skeletonJob is a whole configuration of a worker, with an input of each kind.
-func skeletonJob(t *testing.T) (reconcile.Job, cluster, string) {
+func skeletonJob(t *testing.T) (reconcile.Job, sandbox.Cluster, string) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("..", "..", "..", "testdata", "cozystack", "worker.yaml"))
 	if err != nil {
@@ -195,7 +198,7 @@ func skeletonJob(t *testing.T) (reconcile.Job, cluster, string) {
 		{Name: "KUBERNETES_CA", Form: escape.Base64, From: reconcile.FromSecret{Name: "tenant-a-ca", Key: "tls.crt"}},
 		{Name: "SERVICE_IP", Form: escape.Address, From: reconcile.FromJSONPath{Resource: "services", Name: "tenant-a", JSONPath: "{.spec.clusterIP}"}},
 	}
-	c := cluster{secrets: secrets, gets: map[string]string{
+	c := sandbox.Cluster{Secrets: secrets, Gets: map[string]string{
 		`tenant-a secret tenant-a-talos {.data.tls\.crt}`: ca,
 		`tenant-a secret tenant-a-ca {.data.tls\.crt}`:    ca,
 		`tenant-a services tenant-a {.spec.clusterIP}`:    values["SERVICE_IP"],
@@ -209,14 +212,14 @@ func skeletonJob(t *testing.T) (reconcile.Job, cluster, string) {
 // TestSkeleton: data from a skeleton, its inputs from where they are.
 func TestSkeleton(t *testing.T) {
 	j, c, want := skeletonJob(t)
-	run(t, j, reconcile.InCommand, c, func(t *testing.T, r result) {
+	run(t, j, reconcile.InCommand, c, func(t *testing.T, r sandbox.Result) {
 		a := read(t, r)
 		if a.Spec.Template.Spec.Data != want {
 			t.Errorf("data\n%s\nwant\n%s", a.Spec.Template.Spec.Data, want)
 		}
 		registries(t, a.Spec.Template.Spec.Data) // machinery loads it
 		for name, secret := range secrets {
-			if strings.Count(r.applied, secret) != strings.Count(want, secret) || strings.Contains(r.stderr, secret) {
+			if strings.Count(r.Applied, secret) != strings.Count(want, secret) || strings.Contains(r.Stderr, secret) {
 				t.Errorf("%s is where it was not placed", name)
 			}
 		}
@@ -227,10 +230,10 @@ func TestSkeleton(t *testing.T) {
 // anything is applied.
 func TestRefusedInput(t *testing.T) {
 	j, c, _ := skeletonJob(t)
-	c.gets["tenant-a services tenant-a {.spec.clusterIP}"] = "10.95.0.10\n  evil: true"
-	run(t, j, reconcile.InCommand, c, func(t *testing.T, r result) {
-		if r.exit != 1 || r.applied != "" || !strings.Contains(r.stderr, "SERVICE_IP") || strings.Contains(r.stderr, "evil") {
-			t.Errorf("exit code %d, applied %q, standard error:\n%s", r.exit, r.applied, r.stderr)
+	c.Gets["tenant-a services tenant-a {.spec.clusterIP}"] = "10.95.0.10\n  evil: true"
+	run(t, j, reconcile.InCommand, c, func(t *testing.T, r sandbox.Result) {
+		if r.Exit != 1 || r.Applied != "" || !strings.Contains(r.Stderr, "SERVICE_IP") || strings.Contains(r.Stderr, "evil") {
+			t.Errorf("exit code %d, applied %q, standard error:\n%s", r.Exit, r.Applied, r.Stderr)
 		}
 	})
 }
@@ -238,20 +241,20 @@ func TestRefusedInput(t *testing.T) {
 // TestWithoutEmptyDir is the control: with nothing mounted at /tmp, a shell that
 // keeps a document in a file cannot run the Job, and applies nothing at all.
 func TestWithoutEmptyDir(t *testing.T) {
-	needsNamespaces(t)
+	sandbox.Needed(t)
 	objects, err := reconcile.Manifests(reconcile.Job{Template: template(t, set)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, files := manifests(t, objects.Bytes())
+	p, files := sandbox.Manifests(t, objects.Bytes())
 	p.Containers[0].VolumeMounts = nil
 	var failed []string
 	shelltest.Each(t, func(t *testing.T, sh shelltest.Shell) {
-		switch r := (cluster{}).start(t, p, files, sh.Args); {
-		case r.exit == 0:
+		switch r := (sandbox.Cluster{}).Start(t, p, files, sh.Args); {
+		case r.Exit == 0:
 			read(t, r)
-		case r.applied != "":
-			t.Errorf("exit code %d, and applied %q", r.exit, r.applied)
+		case r.Applied != "":
+			t.Errorf("exit code %d, and applied %q", r.Exit, r.Applied)
 		default:
 			failed = append(failed, sh.Name)
 		}

@@ -1,7 +1,7 @@
-// Package job_test runs the Job of package reconcile as a node would run it:
-// its command through the kubelet's own expansion, as its user, with its
+// Package sandbox runs the container of a Job as a node would run it: its
+// command through the kubelet's own expansion, as its user, with its
 // environment and its mounts, under a root file system that is read-only.
-package job_test
+package sandbox
 
 import (
 	"bytes"
@@ -19,8 +19,8 @@ import (
 	"k8s.io/kubernetes/third_party/forked/golang/expansion"
 )
 
-// pod is what a kubelet needs to know of the Job's Pod.
-type pod struct {
+// Pod is what a kubelet needs to know of the Job's Pod.
+type Pod struct {
 	SecurityContext struct {
 		RunAsNonRoot bool `yaml:"runAsNonRoot"`
 		RunAsUser    int  `yaml:"runAsUser"`
@@ -54,10 +54,13 @@ type pod struct {
 	}
 }
 
-// manifests are the Pod of the Job, and the files of each ConfigMap and Secret.
-func manifests(t *testing.T, stream []byte) (p pod, files map[string]map[string]string) {
+// Files are those of each ConfigMap and Secret, by its name.
+type Files map[string]map[string]string
+
+// Manifests reads the one Job of a stream, and what it can mount.
+func Manifests(t *testing.T, stream []byte) (p Pod, files Files) {
 	t.Helper()
-	files = map[string]map[string]string{}
+	files = Files{}
 	jobs := 0
 	dec := yaml.NewDecoder(bytes.NewReader(stream))
 	for {
@@ -67,7 +70,7 @@ func manifests(t *testing.T, stream []byte) (p pod, files map[string]map[string]
 			Data       map[string]string
 			StringData map[string]string `yaml:"stringData"`
 			Spec       struct {
-				Template struct{ Spec pod }
+				Template struct{ Spec Pod }
 			}
 		}
 		if err := dec.Decode(&o); errors.Is(err, io.EOF) {
@@ -94,20 +97,20 @@ func manifests(t *testing.T, stream []byte) (p pod, files map[string]map[string]
 	return p, files
 }
 
-// cluster is what the Job finds where it runs.
-type cluster struct {
-	secrets map[string]string // "name key" of the Job's namespace, for the kubelet
-	gets    map[string]string // "namespace resource name jsonpath", for kubectl
+// Cluster is what the Job finds where it runs.
+type Cluster struct {
+	Secrets map[string]string // "name key" of the Job's namespace, for the kubelet
+	Gets    map[string]string // "namespace resource name jsonpath", for kubectl
 }
 
 // kubectl is a stand-in that answers the gets of the cluster and prints what it
 // is to apply. It is strict: it fails on everything else.
-func (c cluster) kubectl(t *testing.T, dir string) {
+func (c Cluster) kubectl(t *testing.T, dir string) {
 	t.Helper()
 	var b strings.Builder
 	b.WriteString("#!/bin/sh\ncase \"$*\" in\n")
 	n := 0
-	for query, answer := range c.gets {
+	for query, answer := range c.Gets {
 		q := strings.SplitN(query, " ", 4)
 		n++
 		name := fmt.Sprintf("answer-%d", n)
@@ -161,15 +164,15 @@ mount -o remount,ro "$root"
 exec chroot "$root" setpriv --reuid "$user" --regid "$group" --clear-groups --no-new-privs --bounding-set=-all "$@"
 `
 
-// result is one run of the container.
-type result struct {
-	applied string // what kubectl apply got
-	stderr  string
-	exit    int
+// Result is one run of the container.
+type Result struct {
+	Applied string // what kubectl apply got
+	Stderr  string
+	Exit    int
 }
 
-// start runs the container with sh in the place of /bin/sh.
-func (c cluster) start(t *testing.T, p pod, files map[string]map[string]string, sh []string) result {
+// Start runs the container with sh in the place of /bin/sh.
+func (c Cluster) Start(t *testing.T, p Pod, files Files, sh []string) Result {
 	t.Helper()
 	container := p.Containers[0]
 	if !container.SecurityContext.ReadOnlyRootFilesystem || !p.SecurityContext.RunAsNonRoot || p.SecurityContext.RunAsUser == 0 {
@@ -181,7 +184,7 @@ func (c cluster) start(t *testing.T, p pod, files map[string]map[string]string, 
 	for _, e := range container.Env {
 		value := expansion.Expand(e.Value, expansion.MappingFuncFor(known))
 		if ref := e.ValueFrom.SecretKeyRef; ref.Name != "" {
-			secret, found := c.secrets[ref.Name+" "+ref.Key]
+			secret, found := c.Secrets[ref.Name+" "+ref.Key]
 			if !found {
 				t.Fatalf("there is no key %q in the Secret %q", ref.Key, ref.Name)
 			}
@@ -263,12 +266,12 @@ func (c cluster) start(t *testing.T, p pod, files map[string]map[string]string, 
 	if strings.Contains(stderr.String(), "isolate: ") || strings.Contains(stderr.String(), "chroot: ") {
 		t.Fatalf("the container did not start: %s", stderr.String())
 	}
-	return result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
+	return Result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
 }
 
-// needsNamespaces skips a test on a machine that gives us no mount namespace; in
-// CI that is a failure.
-func needsNamespaces(t *testing.T) {
+// Needed skips a test on a machine that gives us no mount namespace; in CI that
+// is a failure.
+func Needed(t *testing.T) {
 	t.Helper()
 	out, err := exec.Command("unshare", "-m", "-n", "--propagation", "private", "setpriv", "--reuid", "65532", "true").CombinedOutput()
 	if err == nil {
