@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -653,5 +654,42 @@ func (n *network) check(t *testing.T, set mirrors.Set, form configpatch.Form, re
 	}
 	for _, stray := range n.strays {
 		t.Errorf("%s would have been dialled", stray)
+	}
+	explained(t, set, ref, got)
+}
+
+// explained compares with what PullOrder says: the image is resolved at its
+// URLs, in its order. A URL at which nothing answers leaves no request.
+func explained(t *testing.T, set mirrors.Set, ref string, requests []string) {
+	t.Helper()
+	order, err := set.PullOrder(ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := 0
+	for _, line := range requests {
+		hostport, rest, resolving := strings.Cut(line, ": HEAD ")
+		if !resolving {
+			continue
+		}
+		base, _, _ := strings.Cut(rest, "/acme/app/")
+		is := func(a mirrors.Attempt) bool {
+			u, err := url.Parse(a.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			port := u.Port()
+			if port == "" {
+				port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+			}
+			return net.JoinHostPort(u.Hostname(), port) == hostport && u.Path == base
+		}
+		for next < len(order.Containerd) && !is(order.Containerd[next]) {
+			next++
+		}
+		if next == len(order.Containerd) {
+			t.Errorf("%s: PullOrder does not have it there: %+v", line, order.Containerd)
+			return
+		}
 	}
 }
