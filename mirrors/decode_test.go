@@ -308,7 +308,7 @@ func TestPrintingShowsNoSecret(t *testing.T) {
 		Config: map[string]HostConfig{"a": {Auth: &Auth{Username: "u", Password: secret(), Auth: secret(), IdentityToken: secret()},
 			TLS: &TLS{ClientIdentity: &ClientIdentity{Key: secret()}}}}}
 	plain := set.DeepCopy()
-	plain.Mirrors = nil // fmt shows a URL as it is
+	plain.Mirrors = nil // by reflection a URL is what it is
 	host := set.Config["a"]
 	var out bytes.Buffer
 	for _, v := range []any{secret(), new(secret()), plain, &plain, host, *host.Auth, host.Auth, *host.TLS, host.TLS, *host.TLS.ClientIdentity,
@@ -318,8 +318,14 @@ func TestPrintingShowsNoSecret(t *testing.T) {
 		}
 		assert.Equal(failed{&out}, nil, v, "a failed test shows the difference")
 	}
+	for _, format := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
+		fmt.Fprintf(&out, format, set)
+		fmt.Fprintf(&out, format, set.Mirrors["a"].Endpoints[0])
+		fmt.Fprintf(&out, format, &set.Mirrors["a"].Endpoints[0])
+	}
+	assert.Equal(t, "{https://[redacted]@a false}", fmt.Sprint(set.Mirrors["a"].Endpoints[0]))
 	for _, h := range []slog.Handler{slog.NewTextHandler(&out, nil), slog.NewJSONHandler(&out, nil)} {
-		slog.New(h).Info("x", "secret", secret(), "auth", *host.Auth, "authp", host.Auth, "tls", host.TLS, "id", host.TLS.ClientIdentity, "host", host, "mirror", set.Mirrors["a"], "set", set, "setp", &set, "source", &Source{Set: set}, "nil", (*Source)(nil))
+		slog.New(h).Info("x", "secret", secret(), "auth", *host.Auth, "authp", host.Auth, "tls", host.TLS, "id", host.TLS.ClientIdentity, "host", host, "endpoint", set.Mirrors["a"].Endpoints[0], "mirror", set.Mirrors["a"], "set", set, "setp", &set, "source", &Source{Set: set}, "nil", (*Source)(nil))
 	}
 	assert.NotContains(t, out.String(), "hunter2")
 	assert.NotContains(t, strings.ToLower(out.String()), "68756e74657232")

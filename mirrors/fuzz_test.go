@@ -56,6 +56,9 @@ func FuzzDecode(f *testing.F) {
 		f.Add("mirrors:\n  ghcr.io:\n    endpoints:\n      - " + text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
+		if root, err := ReadDocument([]byte(text)); root == nil && err == nil {
+			t.Fatal("neither a document nor an error")
+		}
 		src, err := Decode([]byte(text))
 		if err != nil {
 			e, ok := err.(*Error)

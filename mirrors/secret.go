@@ -87,18 +87,27 @@ func (s Secret) MarshalYAML() (any, error) { return s.Reveal(), nil }
 // LogValue redacts for log/slog, whose JSON handler would encode the value.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
-// Types without LogValue, or slog would ask for it again.
+// Types without the methods, or fmt and slog would ask for them again.
 type (
-	loggedSet    Set
-	loggedMirror Mirror
-	loggedHost   HostConfig
-	loggedAuth   Auth
-	loggedTLS    TLS
-	loggedID     ClientIdentity
+	plainEndpoint Endpoint
+	loggedSet     Set
+	loggedMirror  Mirror
+	loggedHost    HostConfig
+	loggedAuth    Auth
+	loggedTLS     TLS
+	loggedID      ClientIdentity
 )
 
 // LogValue redacts the secrets, and the userinfo of each URL.
 func (s Set) LogValue() slog.Value { return slog.AnyValue(loggedSet(s.redacted())) }
+
+// Format prints an endpoint as fmt does, with the userinfo of the URL redacted.
+func (e Endpoint) Format(f fmt.State, verb rune) {
+	fmt.Fprintf(f, fmt.FormatString(f, verb), plainEndpoint(e.redacted()))
+}
+
+// LogValue redacts the userinfo of the URL.
+func (e Endpoint) LogValue() slog.Value { return slog.AnyValue(plainEndpoint(e.redacted())) }
 
 // LogValue redacts the userinfo of each URL.
 func (m Mirror) LogValue() slog.Value { return slog.AnyValue(loggedMirror(m.redacted())) }
@@ -144,10 +153,15 @@ func (s Set) redacted() Set {
 
 func (m Mirror) redacted() Mirror {
 	m = m.DeepCopy()
-	for i := range m.Endpoints {
-		m.Endpoints[i].URL = redactURL(m.Endpoints[i].URL)
+	for i, e := range m.Endpoints {
+		m.Endpoints[i] = e.redacted()
 	}
 	return m
+}
+
+func (e Endpoint) redacted() Endpoint {
+	e.URL = redactURL(e.URL)
+	return e
 }
 
 func (c HostConfig) redacted() HostConfig {
