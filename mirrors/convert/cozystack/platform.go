@@ -77,14 +77,14 @@ func platformConfig(b *tree.Builder, f tree.Field) {
 					s, _ := b.Text(h)
 					a.Password = mirrors.NewSecret(s)
 				default:
-					b.Unknown(h.Path, h.Key, b.Program, "username", "password")
+					b.UnknownNearSecrets(g.Path, h.Key, b.Program, "username", "password")
 				}
 			}
 			if a != (mirrors.Auth{}) {
 				b.Auth(host, a, g)
 			}
 		default:
-			b.Unknown(g.Path, g.Key, b.Program, "tls", "auth")
+			b.UnknownNearSecrets(f.Path, g.Key, b.Program, "tls", "auth")
 		}
 	}
 }

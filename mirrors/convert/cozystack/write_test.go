@@ -201,3 +201,13 @@ func same(a, b mirrors.Set) bool {
 	}
 	return plain(a).Equal(plain(b))
 }
+
+func TestSecrets(t *testing.T) {
+	const secret = "Zw9KqLx7Yb3NmT5v"
+	for _, input := range []string{
+		"registries:\n  config:\n    https://m.example.com:\n      auth:\n        username: u\n        password: " + secret + "\n",
+		"registries: {config: {'https://user:" + secret + "@m.example.com': {auth: {username: u, password: x}}}}\n",
+	} {
+		goldentest.Secrets(t, input, secret, cozystack.Read)
+	}
+}

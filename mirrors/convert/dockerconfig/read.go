@@ -240,13 +240,13 @@ func (r *reader) entry(f tree.Field) {
 		case "serveraddress":
 			r.Ignore(g.Path)
 		default:
-			r.Unknown(g.Path, g.Key, r.Program, "auth", "username", "password", "identitytoken")
+			r.UnknownNearSecrets(f.Path, g.Key, r.Program, "auth", "username", "password", "identitytoken")
 		}
 	}
 	if encoded != "" {
 		decoded, err := base64.StdEncoding.DecodeString(strings.TrimSpace(encoded))
 		user, pass, ok := strings.Cut(string(decoded), ":")
-		if err != nil || !ok {
+		if err != nil || !ok || user == "" {
 			r.Fail("wrong-value", authField.Path, authField.Value, "not base64 of user:password", "want that, without line breaks")
 			return
 		}

@@ -172,3 +172,14 @@ func TestMany(t *testing.T) {
 	read := func(data []byte) error { _, _, err := dockerconfig.Read(data); return err }
 	goldentest.Many(t, `{"auths":{`, func(i int) string { return fmt.Sprintf(`"m%d":{"auth":"dTpw","email":"x"},`, i) }, `"z":{}}}`, read)
 }
+
+func TestSecrets(t *testing.T) {
+	const secret = "Zw9KqLx7Yb3NmT5v"
+	for _, input := range []string{
+		`{"auths": {"m.example.com": {"username": "u", "password": "` + secret + `"}}}`,
+		`{"auths": {"m.example.com": {"auth": "dTp` + secret + `"}}}`,
+		"kind: Secret\nstringData:\n  .dockerconfigjson: '{\"auths\": {\"m.example.com\": {\"identitytoken\": \"" + secret + "\"}}}'\n",
+	} {
+		goldentest.Secrets(t, input, secret, dockerconfig.Read)
+	}
+}

@@ -5,8 +5,11 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"regexp"
+	"strconv"
 	"strings"
 
+	"github.com/distribution/reference"
 	"gopkg.in/yaml.v3"
 
 	"github.com/mirrorpatch/mirrorpatch/mirrors"
@@ -65,7 +68,7 @@ func (r *reader) mirror(t tree.Text) {
 	u, err := url.Parse(t.Value)
 	switch {
 	case err != nil:
-		wrong("endpoint-syntax", tree.Quote(t.Value)+" does not parse as a URL", "want a URL such as https://m.example.com")
+		wrong("endpoint-syntax", "it does not parse as a URL", "want a URL such as https://m.example.com")
 		return
 	case u.Scheme != "http" && u.Scheme != "https":
 		wrong("endpoint-scheme", tree.Quote(t.Value)+" is no http or https URL", "want http:// or https:// before it")
@@ -97,13 +100,15 @@ func (r *reader) mirror(t tree.Text) {
 	r.Endpoint("docker.io", e, tree.Field{Path: t.Path, Key: t.At, Value: t.At})
 }
 
+var domain = regexp.MustCompile("^" + reference.DomainRegexp.String() + "$")
+
+// insecure follows loadInsecureRegistries of Docker's registry package.
 func (r *reader) insecure(t tree.Text) {
 	host := t.Value
-	if _, rest, ok := strings.Cut(host, "://"); ok {
-		host = rest // Docker strips a scheme, with a warning
-	}
-	host = strings.TrimSuffix(host, "/")
 	at := tree.Field{Path: t.Path, Key: t.At, Value: t.At}
+	if scheme, rest, ok := strings.Cut(host, "://"); ok && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https")) {
+		host = rest // Docker strips it, with a warning
+	}
 	if prefix, err := netip.ParsePrefix(host); err == nil {
 		if prefix.Addr().IsLoopback() {
 			return // implied
@@ -111,19 +116,18 @@ func (r *reader) insecure(t tree.Text) {
 		r.Note(convert.Loss, t.Path, t.At, "Talos has no settings for a range of addresses", "name each registry: config[HOST].tls.insecureSkipVerify")
 		return
 	}
-	if host == "" || strings.ContainsAny(host, "/@?# \t") {
+	name, port, err := net.SplitHostPort(host)
+	if err != nil {
+		name, port = host, ""
+	}
+	if n, err := strconv.Atoi(port); port != "" && (err != nil || n < 0 || n > 65535) ||
+		!domain.MatchString(host) && net.ParseIP(name) == nil || strings.HasPrefix(host, "-") || strings.HasSuffix(host, "-") {
 		r.Fail("wrong-value", t.Path, t.At, tree.Quote(t.Value)+" is no registry; Docker refuses it", "want host[:port] or a range of addresses")
 		return
 	}
-	if h, port, err := net.SplitHostPort(host); err == nil {
-		var n int
-		if _, err := fmt.Sscanf(port, "%d", &n); err != nil || n < 1 || n > 65535 || fmt.Sprint(n) != port || h == "" {
-			r.Fail("wrong-value", t.Path, t.At, tree.Quote(t.Value)+" has no valid port; Docker refuses it", "want host[:port]")
-			return
-		}
-	}
 	if host == "docker.io" || host == "index.docker.io" {
-		host = tree.DockerHub
+		r.Note(convert.Loss, t.Path, t.At, "Docker ignores it: to Docker, Docker Hub is never insecure", "drop it")
+		return
 	}
 	if r.plain[host] {
 		r.Note(convert.Decision, t.Path, t.At, "a mirror of Docker Hub that is asked with plain http; nothing is said of images that have its name",

@@ -148,3 +148,8 @@ func TestMany(t *testing.T) {
 	goldentest.Many(t, `{"registry-mirrors":[`, func(i int) string { return fmt.Sprintf(`"http://m%d",`, i) }, `"http://m"]}`, read)
 	goldentest.Many(t, `{"insecure-registries":[`, func(i int) string { return fmt.Sprintf(`"m%d",`, i) }, `"m"],"registry-mirrors":["http://m"]}`, read)
 }
+
+func TestSecrets(t *testing.T) {
+	const secret = "Zw9KqLx7Yb3NmT5v"
+	goldentest.Secrets(t, `{"registry-mirrors": ["https://m.example.com", "https://u:`+secret+`@m.example.com"]}`, secret, dockerdaemon.Read)
+}

@@ -53,7 +53,9 @@ func Write(set mirrors.Set) (convert.Files, convert.Report, error) {
 		if t == nil {
 			continue
 		}
-		if t.InsecureSkipVerify {
+		if t.InsecureSkipVerify && (key == "docker.io" || key == tree.DockerHub) {
+			w.Add(convert.Loss, "config", key, "tls.insecureSkipVerify", "to Docker, Docker Hub is never insecure", "give Docker the CA instead, in certs.d")
+		} else if t.InsecureSkipVerify {
 			out.Insecure = append(out.Insecure, key)
 			w.Add(convert.Changed, "config", key, "tls.insecureSkipVerify", "Docker asks an insecure registry with plain http as well", "give Docker the CA of the registry instead")
 		}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -457,6 +458,8 @@ func joinPEM(texts []string) string {
 	return b.String()
 }
 
+var headerName = regexp.MustCompile(`^[A-Za-z0-9-]{1,40}$`)
+
 func (r *reader) headers(h *host, f tree.Field) {
 	for _, g := range r.Fields(f.Value, f.Path) {
 		var values []string
@@ -467,7 +470,11 @@ func (r *reader) headers(h *host, f tree.Field) {
 		}
 		scheme, value, _ := strings.Cut(strings.Join(values, "\x00"), " ")
 		if !strings.EqualFold(g.Name, "Authorization") || len(values) != 1 || !strings.EqualFold(scheme, "Basic") {
-			r.Note(convert.Loss, g.Path, g.Key, "Talos has no headers; only an Authorization of the scheme Basic becomes credentials", "let the mirror do without it")
+			p := g.Path
+			if !headerName.MatchString(g.Name) {
+				p = f.Path // it may be a value in the wrong place
+			}
+			r.Note(convert.Loss, p, g.Key, "Talos has no headers; only an Authorization of the scheme Basic becomes credentials", "let the mirror do without it")
 			continue
 		}
 		value = strings.TrimSpace(value)

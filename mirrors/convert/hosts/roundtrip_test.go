@@ -12,6 +12,7 @@ import (
 
 	"github.com/mirrorpatch/mirrorpatch/internal/shelltest"
 	"github.com/mirrorpatch/mirrorpatch/mirrors"
+	"github.com/mirrorpatch/mirrorpatch/mirrors/convert"
 	"github.com/mirrorpatch/mirrorpatch/mirrors/convert/hosts"
 	"github.com/mirrorpatch/mirrorpatch/mirrors/convert/internal/goldentest"
 )
@@ -267,4 +268,11 @@ func TestMany(t *testing.T) {
 	goldentest.Many(t, "", func(i int) string { return fmt.Sprintf("[host.'m%d']\nskip_verify = true\n", i) }, "", read)
 	goldentest.Many(t, "", func(i int) string { return fmt.Sprintf("x%d = 1\n", i) }, "", read)
 	goldentest.Many(t, "capabilities = [", func(i int) string { return "'pull'," }, "]", read)
+}
+
+func TestSecrets(t *testing.T) {
+	const secret = "Zw9KqLx7Yb3NmT5v"
+	goldentest.Secrets(t, "server = 'https://m.example.com'\n[host.'https://n.example.com'.header]\nAuthorization = 'Basic dTpw"+secret+"'\n", secret, func(data []byte) (*mirrors.Source, convert.Report, error) {
+		return hosts.Read(fstest.MapFS{"r.example.com/hosts.toml": {Data: data}})
+	})
 }

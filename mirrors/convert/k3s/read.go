@@ -161,7 +161,7 @@ func (r *reader) mirror(f tree.Field) {
 		at := tree.Field{Path: t.Path, Key: t.At, Value: t.At}
 		e, reason := normalize(t.Value)
 		if reason != "" {
-			r.Fail("endpoint-syntax", t.Path, t.At, tree.Quote(t.Value)+": "+reason+"; k3s ignores the endpoint", "want a URL, or host[:port]")
+			r.Fail("endpoint-syntax", t.Path, t.At, reason+"; k3s ignores the endpoint", "want a URL, or host[:port]")
 			continue
 		}
 		if prefix != "" {
@@ -251,7 +251,7 @@ func (r *reader) settings(f tree.Field) settings {
 		case "tls":
 			s.tls, s.at[1] = r.tls(g), g
 		default:
-			r.Unknown(g.Path, g.Key, r.Program, "auth", "tls")
+			r.UnknownNearSecrets(f.Path, g.Key, r.Program, "auth", "tls")
 		}
 	}
 	return s
@@ -276,7 +276,7 @@ func (r *reader) auth(f tree.Field) *mirrors.Auth {
 		case "token":
 			r.Note(convert.Loss, g.Path, g.Key, "k3s's documentation has this key, its code does not and ignores it", "want identity_token")
 		default:
-			r.Unknown(g.Path, g.Key, r.Program, "username", "password", "auth", "identity_token")
+			r.UnknownNearSecrets(f.Path, g.Key, r.Program, "username", "password", "auth", "identity_token")
 		}
 	}
 	if a == (mirrors.Auth{}) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mirrorpatch/mirrorpatch/internal/shelltest"
 	"github.com/mirrorpatch/mirrorpatch/mirrors"
+	"github.com/mirrorpatch/mirrorpatch/mirrors/convert"
 	"github.com/mirrorpatch/mirrorpatch/mirrors/convert/internal/goldentest"
 	"github.com/mirrorpatch/mirrorpatch/mirrors/convert/k3s"
 )
@@ -319,4 +320,16 @@ func TestMany(t *testing.T) {
 	goldentest.Many(t, "mirrors:\n", func(i int) string { return fmt.Sprintf("  r%d: {endpoint: [m%d]}\n", i, i) }, "", read)
 	goldentest.Many(t, "mirrors:\n  r:\n    endpoint:\n", func(i int) string { return fmt.Sprintf("    - m%d\n", i) }, "", read)
 	goldentest.Many(t, "configs:\n", func(i int) string { return fmt.Sprintf("  r%d: {tls: {insecure_skip_verify: true}}\n", i) }, "", read)
+}
+
+func TestSecrets(t *testing.T) {
+	const secret = "Zw9KqLx7Yb3NmT5v"
+	for _, input := range []string{
+		"mirrors:\n  docker.io:\n    endpoint: [m.example.com]\nconfigs:\n  m.example.com:\n    auth:\n      username: u\n      password: " + secret + "\n",
+		"configs: {m.example.com: {auth: {username: u, password: '" + secret + "'}}}\n",
+		"configs:\n  m.example.com:\n    auth: {identity_token: \"" + secret + "\"}\n",
+		"mirrors: {docker.io: {endpoint: ['https://user:" + secret + "@m.example.com/p']}}\n",
+	} {
+		goldentest.Secrets(t, input, secret, func(data []byte) (*mirrors.Source, convert.Report, error) { return k3s.Read(data) })
+	}
 }

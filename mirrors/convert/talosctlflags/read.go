@@ -117,7 +117,7 @@ func (r *reader) mirror(v, path string, at *tree.Node) {
 	host, url, ok := strings.Cut(v, "=")
 	switch {
 	case !ok:
-		r.Fail("syntax", path, at, tree.Quote(v)+" has no =; talosctl refuses it", "want HOST=URL; a URL that has a comma stands in double quotes, inside the quotes of the shell")
+		r.Fail("syntax", path, at, "no = in the value; talosctl refuses it", "want HOST=URL; a URL that has a comma stands in double quotes, inside the quotes of the shell")
 	case host == "":
 		r.Fail("syntax", path, at, "no host before the =", "want HOST=URL")
 	default:

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"strings"
@@ -87,6 +88,45 @@ func Listed(key string, reports ...convert.Report) bool {
 		}
 	}
 	return false
+}
+
+// Secrets reads mutations of an input that holds a secret, and checks that neither
+// an error nor a report has it.
+func Secrets(t *testing.T, input, secret string, read func(data []byte) (*mirrors.Source, convert.Report, error)) {
+	t.Helper()
+	if !strings.Contains(input, secret) {
+		t.Fatal("the input does not have the secret")
+	}
+	r := rand.New(rand.NewPCG(7, 11))
+	const marks = " \t\n:{}[]\"'#&*!|>%@`\\,-=?$~"
+	results := 0
+	for range 3000 {
+		data := []byte(input)
+		for range 1 + r.IntN(3) {
+			i := r.IntN(len(data))
+			switch r.IntN(3) {
+			case 0:
+				data = slices.Delete(data, i, i+1)
+			case 1:
+				data[i] = marks[r.IntN(len(marks))]
+			default:
+				data = slices.Insert(data, i, marks[r.IntN(len(marks))])
+			}
+		}
+		src, report, err := read(data)
+		said := fmt.Sprint(report, err)
+		if src != nil {
+			results++
+		}
+		for i := range 3 {
+			if part := secret[i*len(secret)/3 : (i+1)*len(secret)/3]; strings.Contains(said, part) {
+				t.Fatalf("%q: the secret shows:\n%s", data, said)
+			}
+		}
+	}
+	if results == 0 {
+		t.Error("no mutation was read")
+	}
 }
 
 // Limits checks that a reader refuses 50 MB made of a repeated piece, with a

@@ -62,6 +62,12 @@ func (r *Reader) Unknown(path string, key *Node, program string, known ...string
 	r.Note(convert.Loss, path, key, program+" does not know this key and ignores it", fix)
 }
 
+// UnknownNearSecrets is Unknown where the key may be a value in the wrong place,
+// such as {password:secret} without a space. It names the mapping alone.
+func (r *Reader) UnknownNearSecrets(path string, key *Node, program string, known ...string) {
+	r.Note(convert.Loss, path, key, program+" does not know a key here and ignores it", "want "+strings.Join(known, ", "))
+}
+
 // Ignore names a key that has nothing to do with registries.
 func (r *Reader) Ignore(path string) {
 	if r.File != "" {

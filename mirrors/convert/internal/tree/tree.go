@@ -101,7 +101,8 @@ func Path(path, key string) string {
 	return path + "." + key
 }
 
-// Quote is %q for a message: userinfo of a URL is redacted, and a long value is cut.
+// Quote is %q for a message: what may be the userinfo of a URL is redacted, and
+// a long value is cut.
 func Quote(s string) string {
 	start := 0
 	if i := strings.Index(s, "//"); i >= 0 {
@@ -109,6 +110,16 @@ func Quote(s string) string {
 	}
 	if at := strings.LastIndexByte(s, '@'); at >= start {
 		s = s[:start] + "[redacted]" + s[at:]
+	} else if start > 0 {
+		// A port that is none may be a password, with the @ forgotten; an IPv6
+		// address without brackets is not.
+		end := len(s)
+		if i := strings.IndexByte(s[start:], '/'); i >= 0 {
+			end = start + i
+		}
+		if i := strings.IndexByte(s[start:end], ':'); i >= 0 && s[start] != '[' && strings.Trim(s[start+i+1:end], "0123456789") != "" && strings.Trim(s[start:end], "0123456789abcdefABCDEF:") != "" {
+			s = s[:start+i+1] + "[redacted]" + s[end:]
+		}
 	}
 	const most = 200
 	if len(s) <= most {

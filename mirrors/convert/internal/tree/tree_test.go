@@ -204,6 +204,7 @@ func TestErrorsHaveNoValues(t *testing.T) {
 func TestQuote(t *testing.T) {
 	for in, want := range map[string]string{
 		"a": `"a"`, "https://u:made-up@h/p": `"https://[redacted]@h/p"`, "u:made-up@h": `"[redacted]@h"`, "//u:p@q@h": `"//[redacted]@h"`, "": `""`,
+		"https://u:made-up.h/p": `"https://u:[redacted]/p"`, "https://h:5000/p:q": `"https://h:5000/p:q"`, "http://[fd00::1]:5000": `"http://[fd00::1]:5000"`, "http://fd00::1:5000": `"http://fd00::1:5000"`,
 		strings.Repeat("ä", 200): strconv.Quote(strings.Repeat("ä", 100)) + "…",
 	} {
 		if got := Quote(in); got != want {
