@@ -30,8 +30,7 @@ func TestBadInput(t *testing.T) {
 
 	inputs := []struct {
 		name, file string
-		want       string // in the message, which is a finding unless the file cannot be read
-		unreadable bool
+		want       string // in the message
 	}{
 		{name: "empty", file: file("empty.yaml", ""), want: "empty"},
 		{name: "a comment", file: file("comment.yaml", "# nothing here\n"), want: "empty"},
@@ -49,12 +48,11 @@ func TestBadInput(t *testing.T) {
 		{name: "UTF-16", file: file("utf16.yaml", "\xff\xfem\x00i\x00"), want: "UTF-16"},
 		{name: "50 MB", file: file("large.yaml", "mirrors: {}\n#"+strings.Repeat("x", 50_000_000)), want: "[input-size]"},
 		{name: "alias bomb", file: file("bomb.yaml", bomb()), want: ""},
-		{name: "missing", file: filepath.Join(dir, "missing.yaml"), want: "no such file", unreadable: true},
-		{name: "directory", file: dir, want: "is a directory", unreadable: true},
-		{name: "loop", file: loop, want: "symbolic links", unreadable: true},
-		{name: "below a file", file: filepath.Join(dir, "empty.yaml", "x"), want: "not a directory", unreadable: true},
+		{name: "missing", file: filepath.Join(dir, "missing.yaml"), want: "no such file"},
+		{name: "directory", file: dir, want: "is a directory"},
+		{name: "loop", file: loop, want: "symbolic links"},
+		{name: "below a file", file: filepath.Join(dir, "empty.yaml", "x"), want: "not a directory"},
 	}
-	finding := regexp.MustCompile(`^[^\n:]+:\d+:\d+: (error|warning|info): .+ \[[a-z-]+\]$`)
 	for _, in := range inputs {
 		for _, from := range []string{"registries", "cozystack"} {
 			for _, command := range [][]string{
@@ -66,7 +64,7 @@ func TestBadInput(t *testing.T) {
 					code, stdout, stderr := mirrorctl("", append(slices.Clone(command), "--from", from, "-f", in.file)...)
 					assert.Equal(t, exitInput, code)
 					said := stderr
-					if command[0] == "check" && !in.unreadable {
+					if command[0] == "check" {
 						assert.Empty(t, stderr)
 						said = stdout
 					} else {
@@ -75,24 +73,22 @@ func TestBadInput(t *testing.T) {
 					assert.NoDirExists(t, filepath.Join(dir, "out"))
 					assert.Less(t, len(said), 20_000)
 					assert.NotContains(t, said, "goroutine ")
-					if len(command) == 3 && command[1] == "-o" && !in.unreadable {
+					if len(command) == 3 && command[1] == "-o" {
 						assert.Contains(t, said, `"severity": "error"`)
 						return
 					}
 					assert.Contains(t, said, in.want)
 					for line := range strings.Lines(said) {
-						line = strings.TrimSuffix(line, "\n")
-						if in.unreadable {
-							assert.True(t, strings.HasPrefix(line, "mirrorctl: "), "%q", line)
-						} else {
-							assert.Regexp(t, finding, line)
-						}
+						assert.Regexp(t, findingLine, strings.TrimSuffix(line, "\n"))
 					}
 				})
 			}
 		}
 	}
 }
+
+// findingLine is how each finding is printed.
+var findingLine = regexp.MustCompile(`^[^\n:]+:\d+:\d+: (error|warning|info): .+ \[[a-z0-9-]+\]$`)
 
 // bomb is 10^9 values in a few lines.
 func bomb() string {
@@ -132,15 +128,23 @@ func TestSkeleton(t *testing.T) {
 	good, err := os.ReadFile(workerFile)
 	require.NoError(t, err)
 	for _, tt := range []struct {
-		name, skeleton, want string
+		name, skeleton string
+		want           []string
 	}{
-		{"empty", "", "config not found"},
-		{"text", "no configuration\n", "cannot load"},
-		{"binary", "\x00\xff", "cannot load"},
-		{"not a configuration", "kind: Service\napiVersion: v1\n", "cannot load"},
-		{"an input that is not used", strings.ReplaceAll(string(good), "${TALOS_CA}", "c2FtcGxl"), "TALOS_CA"},
-		{"registries", string(good) + "---\napiVersion: v1alpha1\nkind: RegistryMirrorConfig\nname: ghcr.io\nendpoints: [{url: https://m.internal}]\n", `registries of its own`},
-		{"large", string(good) + "#" + strings.Repeat("x", 1<<20) + "\n", "more than 1048576 bytes"},
+		{"empty", "", []string{`:0:0: error: the input is empty .*\[syntax\]`}},
+		{"a comment", "# nothing\n---\n", []string{`:0:0: error: the input is empty .*\[syntax\]`}},
+		{"text", "no configuration\n", []string{`:1:1: error: a document that is no mapping .*\[wrong-kind\]`}},
+		{"binary", "a: \x00\xff", []string{`:1:4: error: .*\[syntax\]`}},
+		{"not UTF-8", "a: b\nc: \xff", []string{`:2:4: error: .*\[syntax\]`}},
+		{"an anchor that is none", "machine:\n  token: *hunter2\n", []string{`:2:\d+: error: .*\[syntax\]`}},
+		{"not a configuration", "kind: Service\napiVersion: v1\n", []string{`:1:0: error: .*\[configuration\]`}},
+		{"repeated keys", "machine: {type: worker, type: hunter2}\nmachine: {}\n", []string{`:1:25: error: machine.type: .*\[repeated-key\]`, `:2:1: error: machine: .*\[repeated-key\]`}},
+		{"all at once", "machine:\n  install: [hunter2]\n  ca: {crt: hunter2 hunter2}\n---\napiVersion: v1alpha1\nkind: HostnameConfig\nhostnme: hunter2\n", []string{
+			`:2:3: error: machine.install: .*\[configuration\]`, `:3:3: error: machine.ca: .*\[configuration\]`, `:7:1: error: hostnme: unknown key .*\[unknown-key\]`}},
+		{"an input that is not used", strings.ReplaceAll(string(good), "${TALOS_CA}", "c2FtcGxl"), []string{`:0:0: error: .*TALOS_CA.*\[skeleton\]`}},
+		{"registries", string(good) + "---\napiVersion: v1alpha1\nkind: RegistryMirrorConfig\nname: ghcr.io\nendpoints: [{url: https://m.internal}]\n",
+			[]string{`:\d+:0: error: the skeleton has registries of its own: mirror "ghcr.io" .*\[own-registries\]`}},
+		{"large", string(good) + "#" + strings.Repeat("x", 1<<20) + "\n", []string{`:0:0: error: more than 1048576 bytes .*\[input-size\]`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			file := write(t, "worker.yaml", tt.skeleton)
@@ -151,7 +155,13 @@ func TestSkeleton(t *testing.T) {
 				code, stdout, stderr := mirrorctl("", args...)
 				assert.Equal(t, exitInput, code)
 				assert.Empty(t, stdout)
-				assert.Contains(t, stderr, tt.want)
+				assert.NotContains(t, stderr, "hunter2")
+				lines := strings.Split(strings.TrimSuffix(stderr, "\n"), "\n")
+				require.Len(t, lines, len(tt.want), "%s", stderr)
+				for i, line := range lines {
+					assert.Regexp(t, findingLine, line)
+					assert.Regexp(t, "^"+regexp.QuoteMeta(file)+tt.want[i]+"$", line)
+				}
 			}
 		})
 	}
@@ -162,7 +172,15 @@ func TestSkeleton(t *testing.T) {
 	args[slices.Index(args, workerFile)] = file
 	code, _, stderr := mirrorctl("", args...)
 	assert.Zero(t, code)
-	assert.Contains(t, stderr, ":42:16: warning: ${CLUSTER} is no --input and stays as it is")
+	assert.Contains(t, stderr, ":43:16: warning: ${CLUSTER} is no --input and stays as it is")
+}
+
+// TestFileName: a file's name does not break the line that it stands in.
+func TestFileName(t *testing.T) {
+	for _, command := range []string{"check", "job"} {
+		_, stdout, stderr := mirrorctl("", command, "-f", "a\nb\x1b[2J\xff.yaml")
+		assert.Equal(t, `"a\nb\x1b[2J\xff.yaml":0:0: error: no such file or directory (want a file that can be read) [unreadable]`+"\n", stdout+stderr)
+	}
 }
 
 // TestOutputFails: a full disk or a closed pipe is not exit 0.

@@ -34,13 +34,16 @@ func (c *converging) plan(t *tool) (configpatch.Plan, error) {
 	if c.in.file == "-" && c.config == "-" {
 		return configpatch.Plan{}, wrongCall("--file and --config are both standard input")
 	}
-	source, err := c.in.readChecked(t, c.s.checks()...)
+	source, err := c.in.readChecked(t, &c.s, true)
 	if err != nil {
 		return configpatch.Plan{}, err
 	}
 	current, err := t.readConfig(c.config)
 	if err != nil {
 		return configpatch.Plan{}, err
+	}
+	if _, err := configpatch.Read(current); err != nil {
+		return configpatch.Plan{}, inConfig(c.config, current, err)
 	}
 	plan, err := configpatch.Converge(current, source.Set, c.s.version.version, c.options()...)
 	switch {
@@ -200,7 +203,7 @@ entry that says where it is from. Secrets are redacted unless --reveal is given.
 				}
 				effective, err := configpatch.Read(data)
 				if err != nil {
-					return inFile(args[0], err)
+					return inConfig(args[0], data, err)
 				}
 				out, err := effective.Registries(reveal)
 				if err != nil {
@@ -233,7 +236,7 @@ Talos's own encoding is printed, which keeps no comments.`,
 				}
 				migrated, err := configpatch.Migrate(data)
 				if err != nil {
-					return inFile(args[0], err)
+					return inConfig(args[0], data, err)
 				}
 				if string(migrated) != string(data) {
 					t.tellOfComments()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -55,6 +56,9 @@ func (t *tool) escape(place string, addNewline bool) error {
 		data = append(data, '\n')
 	}
 	text := string(data)
+	if heredoc && text != "" && !strings.HasSuffix(text, "\n") {
+		return errors.New("standard input: no newline at its end, as the body of a heredoc has (want --add-newline, or another place)")
+	}
 
 	var out string
 	switch place {
@@ -79,11 +83,14 @@ func (t *tool) escape(place string, addNewline bool) error {
 		out = escape.Helm(text)
 	}
 	if err != nil {
-		return err
+		// The remedies of the library are its functions; here they are places.
+		return errors.New("standard input: " + placesFor.Replace(err.Error()))
 	}
 	t.result.WriteString(out)
 	return nil
 }
+
+var placesFor = strings.NewReplacer("use HeredocQuoted or Word", "want --place heredoc-quoted or --place word")
 
 // source returns the text of a piece: what a script of it has beyond one of nothing.
 func source(piece escape.Shell) (string, error) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,6 +16,7 @@ import (
 type choice struct {
 	value   string
 	allowed []string
+	given   bool
 }
 
 func (c *choice) String() string { return c.value }
@@ -25,9 +27,14 @@ func (c *choice) Set(s string) error {
 		last := len(c.allowed) - 1
 		return fmt.Errorf("want %s or %s", strings.Join(c.allowed[:last], ", "), c.allowed[last])
 	}
-	c.value = s
+	if c.given {
+		return errTwice
+	}
+	c.value, c.given = s, true
 	return nil
 }
+
+var errTwice = errors.New("given twice")
 
 // once is a flag that is given once: of two files, one would be ignored.
 type once struct {
@@ -41,7 +48,7 @@ func (o *once) Type() string   { return o.what }
 
 func (o *once) Set(s string) error {
 	if o.given {
-		return errors.New("given twice")
+		return errTwice
 	}
 	if s == "" {
 		return errors.New("empty")
@@ -74,6 +81,7 @@ func (n *names) Set(s string) error {
 type version struct {
 	version configpatch.Version
 	text    string // as given, with the v in front that Talos writes
+	given   bool
 }
 
 func (v *version) String() string { return v.text }
@@ -84,7 +92,40 @@ func (v *version) Set(s string) error {
 	if err != nil {
 		return err
 	}
-	v.version, v.text = parsed, "v"+strings.TrimPrefix(s, "v")
+	if parsed.IsZero() {
+		return errors.New("there was no such version (want 1.3 or later)")
+	}
+	if v.given {
+		return errTwice
+	}
+	v.version, v.text, v.given = parsed, "v"+strings.TrimPrefix(s, "v"), true
+	return nil
+}
+
+// span is a flag that takes a duration of whole seconds.
+type span struct {
+	duration time.Duration
+	given    bool
+}
+
+func (d *span) String() string {
+	if d.duration == 0 {
+		return ""
+	}
+	return d.duration.String()
+}
+
+func (d *span) Type() string { return "DURATION" }
+
+func (d *span) Set(s string) error {
+	parsed, err := time.ParseDuration(s)
+	switch {
+	case err != nil || parsed%time.Second != 0 || parsed <= 0:
+		return errors.New("want whole seconds, 1s or more, such as 90s or 10m")
+	case d.given:
+		return errTwice
+	}
+	d.duration, d.given = parsed, true
 	return nil
 }
 

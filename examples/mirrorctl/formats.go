@@ -44,16 +44,17 @@ type reading struct {
 }
 
 // readFormat reads a file, or for hosts a directory, in a format.
-func (t *tool) readFormat(format, file string, how reading) (*mirrors.Source, convert.Report, error) {
+func (t *tool) readFormat(in *input) (*mirrors.Source, convert.Report, error) {
+	format, file, how := in.from.value, in.file, in.how
 	if format == "hosts" {
 		var opts []hosts.Option
 		if how.root != "" {
 			opts = append(opts, hosts.WithFiles(os.DirFS(how.root)))
 		}
 		if info, err := os.Stat(file); err != nil {
-			return nil, convert.Report{}, err
+			return nil, convert.Report{}, unreadable(file, err)
 		} else if !info.IsDir() {
-			return nil, convert.Report{}, errors.New("not a directory (want containerd's certs.d directory)")
+			return nil, convert.Report{}, unreadable(file, errors.New("not a directory, as containerd's certs.d is"))
 		}
 		return hosts.Read(os.DirFS(file), opts...)
 	}
@@ -64,8 +65,14 @@ func (t *tool) readFormat(format, file string, how reading) (*mirrors.Source, co
 	switch format {
 	case "talos":
 		source, err := readTalos(data)
-		return source, convert.Report{}, err
+		return source, convert.Report{}, inConfig(file, data, err)
 	case "cozystack":
+		if root, err := mirrors.ReadDocument(data); err == nil {
+			var values struct{ Talos struct{ Version yaml.Node } }
+			if root.Decode(&values) == nil && values.Talos.Version.Value != "" {
+				in.talosVersion = &values.Talos.Version
+			}
+		}
 		return cozystack.Read(data)
 	case "k3s":
 		var opts []k3s.Option
@@ -139,7 +146,7 @@ func writeFormat(format string, set mirrors.Set, s *setting) (convert.Files, con
 	case "talosctl-flags":
 		return talosctlflags.Write(set)
 	case "cozystack":
-		return nil, convert.Report{}, errors.New("cozystack is not written yet")
+		return cozystack.Write(set)
 	}
 	data, err := yaml.Marshal(set)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"gopkg.in/yaml.v3"
 
 	"github.com/mirrorpatch/mirrorpatch/configpatch"
 	"github.com/mirrorpatch/mirrorpatch/mirrors"
@@ -21,6 +22,8 @@ type input struct {
 	file string
 	from choice
 	how  reading
+
+	talosVersion *yaml.Node // that cozystack's values name, or nil
 }
 
 // register adds the flags that name the file and its format.
@@ -34,7 +37,7 @@ func (in *input) register(cmd *cobra.Command) {
 func (in *input) registerFormat(cmd *cobra.Command) {
 	in.from = choice{value: "registries", allowed: formats}
 	cmd.Flags().Var(&in.from, "from", "what it is: "+strings.Join(formats, ", "))
-	cmd.Flags().StringVar(&in.how.root, "root", "", "k3s, hosts: the root folder of the node, or a copy of it, for certificates that are named by path")
+	cmd.Flags().Var(&once{value: &in.how.root, what: "DIR"}, "root", "k3s, hosts: the root folder of the node, or a copy of it, for certificates that are named by path")
 	cmd.Flags().BoolVar(&in.how.disableDefault, "disable-default-registry-endpoint", false, "k3s: the nodes are started with this flag")
 	must(cmd.MarkFlagDirname("root"))
 	complete(cmd, "from", formats)
@@ -60,8 +63,11 @@ func (in *input) read(t *tool) (*mirrors.Source, convert.Report, error) {
 	if err := in.check(); err != nil {
 		return nil, convert.Report{}, err
 	}
-	source, report, err := t.readFormat(in.from.value, in.file, in.how)
+	source, report, err := t.readFormat(in)
 	var wrong *mirrors.Error
+	if errors.As(err, new(*findingsError)) {
+		return nil, report, err
+	}
 	if errors.As(err, &wrong) {
 		return nil, report, &findingsError{in.file, in.from.value, wrong.Findings}
 	}
@@ -80,13 +86,19 @@ func (in *input) readTold(t *tool) (*mirrors.Source, error) {
 }
 
 // readChecked is read for the commands that make something of the Set: errors
-// and losses end it, warnings go to standard error.
-func (in *input) readChecked(t *tool, opts ...mirrors.CheckOption) (*mirrors.Source, error) {
+// and losses end it, warnings go to standard error. That there is nothing in the
+// Set is an error where there is nothing to make of it.
+func (in *input) readChecked(t *tool, s *setting, mayBeEmpty bool) (*mirrors.Source, error) {
 	source, report, err := in.read(t)
 	if err != nil {
 		return nil, err
 	}
-	findings := source.Check(opts...)
+	findings := source.Check(s.checks()...)
+	for i := range findings {
+		if findings[i].Rule == mirrors.RuleEmptySet && !mayBeEmpty {
+			findings[i].Severity = mirrors.SeverityError
+		}
+	}
 	if findings.Err() != nil {
 		return nil, &findingsError{in.file, in.from.value, findings}
 	}
@@ -98,13 +110,30 @@ func (in *input) readChecked(t *tool, opts ...mirrors.CheckOption) (*mirrors.Sou
 	printFindings(t.stderr, in.file, in.from.value, slices.DeleteFunc(findings, func(f mirrors.Finding) bool {
 		return f.Severity != mirrors.SeverityWarning
 	}))
+	in.warnOfVersion(t, s)
 	return source, nil
+}
+
+// warnOfVersion tells when the values name a version of Talos that is older
+// than the one that the result is for. The chart's version is the nodes', and
+// the older of client and node counts.
+func (in *input) warnOfVersion(t *tool, s *setting) {
+	if in.talosVersion == nil {
+		return
+	}
+	given := in.talosVersion.Value
+	theirs, err := configpatch.ParseVersion(given)
+	if err == nil && theirs.Compare(s.version.version) < 0 {
+		printFindings(t.stderr, in.file, in.from.value, mirrors.Findings{{Rule: ruleOlderNodes, Severity: mirrors.SeverityWarning, Path: "talos.version",
+			Line: in.talosVersion.Line, Column: in.talosVersion.Column,
+			Message: fmt.Sprintf("it is %s, and the result is for %s", given, s.version.text), Fix: "want --talos-version " + given}})
+	}
 }
 
 // printReport writes a line for each entry: FILE:LINE:COL: loss: path: reason (fix).
 func printReport(w io.Writer, file string, report convert.Report) {
 	for _, e := range report.Entries {
-		within := file
+		within := shown(file)
 		if e.File != "" {
 			within += ": " + e.File
 		}
@@ -139,12 +168,16 @@ func inFile(file string, err error) error {
 // readFile reads a file, or standard input for "-". It reads at most one byte
 // more than limit: who is given more than limit bytes says that it is too much.
 func (t *tool) readFile(name string, limit int64) ([]byte, error) {
+	data, err := t.readSome(name, limit)
+	if err != nil {
+		return nil, unreadable(name, err)
+	}
+	return data, nil
+}
+
+func (t *tool) readSome(name string, limit int64) ([]byte, error) {
 	if name == "-" {
-		data, err := io.ReadAll(io.LimitReader(t.stdin, limit+1))
-		if err != nil {
-			return nil, fmt.Errorf("standard input: %w", err)
-		}
-		return data, nil
+		return io.ReadAll(io.LimitReader(t.stdin, limit+1))
 	}
 	f, err := os.Open(name)
 	if err != nil {
@@ -154,11 +187,20 @@ func (t *tool) readFile(name string, limit int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, limit+1))
 }
 
+func unreadable(name string, err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		err = path.Err // the name stands before it
+	}
+	return &findingsError{file: name, findings: mirrors.Findings{{Rule: ruleUnreadable, Severity: mirrors.SeverityError,
+		Message: err.Error(), Fix: "want a file that can be read"}}}
+}
+
 // readConfig reads a machine configuration.
 func (t *tool) readConfig(name string) ([]byte, error) {
 	data, err := t.readFile(name, mirrors.MaxSize)
 	if err == nil && len(data) > mirrors.MaxSize {
-		err = fmt.Errorf("%s: %w", name, tooLarge())
+		err = &findingsError{file: name, findings: findingsOf(tooLarge())}
 	}
 	return data, err
 }
@@ -173,6 +215,7 @@ type setting struct {
 func (s *setting) register(cmd *cobra.Command, defaultVersion string) {
 	if defaultVersion != "" {
 		must(s.version.Set(defaultVersion))
+		s.version.given = false
 	}
 	s.form = choice{allowed: []string{"legacy", "documents"}}
 	text := "the older version of client and node, such as v1.13"

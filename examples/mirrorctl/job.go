@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mirrorpatch/mirrorpatch/configpatch"
 	"github.com/mirrorpatch/mirrorpatch/configpatch/reconcile"
+	"github.com/mirrorpatch/mirrorpatch/mirrors"
 )
 
 // maxSkeleton is more than a ConfigMap holds, which is where the script with
@@ -28,6 +28,7 @@ type templateFlags struct {
 	labels, annotations    pairs
 	data                   string
 	inputs                 inputs
+	sensitive              bool
 }
 
 const templateHelp = `
@@ -60,9 +61,10 @@ func (tf *templateFlags) register(cmd *cobra.Command) {
 	tf.input.register(cmd)
 	tf.setting.register(cmd, "v1.13")
 	flags := cmd.Flags()
-	flags.StringVar(&tf.name, "name", "workers", "name of the TalosConfigTemplate")
-	flags.StringVar(&tf.namespace, "namespace", "default", "its namespace")
-	flags.StringVar(&tf.group, "group", "", "node group: the template's name is then NAME-GROUP")
+	tf.name, tf.namespace = "workers", "default"
+	flags.Var(&once{value: &tf.name, what: "NAME"}, "name", "name of the TalosConfigTemplate")
+	flags.Var(&once{value: &tf.namespace, what: "NAMESPACE"}, "namespace", "its namespace")
+	flags.Var(&once{value: &tf.group, what: "GROUP"}, "group", "node group: the template's name is then NAME-GROUP")
 	tf.apiVersion = choice{value: "v1beta1", allowed: []string{"v1beta1", "v1alpha3"}}
 	flags.Var(&tf.apiVersion, "api-version", "of the bootstrap provider's group: v1beta1 or v1alpha3")
 	tf.generate = choice{allowed: []string{"worker", "controlplane"}}
@@ -71,6 +73,7 @@ func (tf *templateFlags) register(cmd *cobra.Command) {
 	flags.Var(&tf.annotations, "annotation", "KEY=VALUE, an annotation of the template; may be repeated")
 	flags.Var(&once{value: &tf.data, what: "SKELETON"}, "data", "a machine configuration with ${NAME} for each input; - is standard input")
 	flags.Var(&tf.inputs, "input", "NAME:FORM=SOURCE, a value that is known when the script runs; may be repeated")
+	flags.BoolVar(&tf.sensitive, "sensitive", false, "the skeleton holds a secret that nothing tells from other text: keep the script in a Secret")
 	complete(cmd, "api-version", tf.apiVersion.allowed)
 	complete(cmd, "generate-type", tf.generate.allowed)
 	must(cmd.MarkFlagFilename("data", "yaml", "yml"))
@@ -87,13 +90,13 @@ func (tf *templateFlags) template(t *tool) (reconcile.Template, error) {
 	case tf.data == "-" && tf.input.file == "-":
 		return none, wrongCall("--file and --data are both standard input")
 	}
-	source, err := tf.input.readChecked(t, tf.setting.checks()...)
+	source, err := tf.input.readChecked(t, &tf.setting, false)
 	if err != nil {
 		return none, err
 	}
 	patch, err := configpatch.Merge(source.Set, tf.setting.version.version, tf.setting.options()...)
 	if err != nil {
-		return none, err
+		return none, inFile(tf.input.file, err)
 	}
 	name := tf.name
 	if tf.group != "" {
@@ -108,6 +111,7 @@ func (tf *templateFlags) template(t *tool) (reconcile.Template, error) {
 		TalosVersion: tf.setting.version.text,
 		GenerateType: cmp.Or(tf.generate.value, "worker"),
 		Inputs:       tf.inputs.list,
+		Sensitive:    tf.sensitive,
 
 		StrategicPatches: [][]byte{patch.Bytes()},
 	}
@@ -116,15 +120,12 @@ func (tf *templateFlags) template(t *tool) (reconcile.Template, error) {
 		if err != nil {
 			return none, err
 		}
-		if len(data) > maxSkeleton {
-			return none, fmt.Errorf("%s: more than %d bytes (want a skeleton that fits into a ConfigMap)", tf.data, maxSkeleton)
+		if err := tf.judgeSkeleton(data); err != nil {
+			return none, err
 		}
 		template.GenerateType = "none"
 		template.Skeleton = string(data)
 		tf.warnOfPlainNames(t, template.Skeleton)
-		if err := tf.judgeSkeleton(template.Skeleton); err != nil {
-			return none, err
-		}
 	}
 	return template, nil
 }
@@ -138,53 +139,100 @@ func (tf *templateFlags) warnOfPlainNames(t *tool, skeleton string) {
 		number++
 		for _, at := range nameInSkeleton.FindAllStringIndex(line, -1) {
 			if name := line[at[0]+2 : at[1]-1]; !tf.inputs.has(name) && !strings.HasPrefix(strings.TrimSpace(line), "#") {
-				fmt.Fprintf(t.stderr, "%s:%d:%d: warning: ${%s} is no --input and stays as it is\n", tf.data, number, at[0]+1, name)
+				fmt.Fprintf(t.stderr, "%s:%d:%d: warning: ${%s} is no --input and stays as it is\n", shown(tf.data), number, at[0]+1, name)
 			}
 		}
 	}
 }
 
-// judgeSkeleton has Talos's own code load the skeleton with a value for each
-// input, so that a mistake shows here and not at the provider. Registries in
-// it are refused: the patch would append to their lists.
-func (tf *templateFlags) judgeSkeleton(skeleton string) error {
+// judgeSkeleton finds what is wrong with the skeleton as YAML, and then has
+// Talos's own code load it with a value for each input, so that a mistake shows
+// here and not at the provider. Registries in it are refused: the patch would
+// append to their lists.
+func (tf *templateFlags) judgeSkeleton(data []byte) error {
+	if len(data) > maxSkeleton {
+		return tf.wrongSkeleton(mirrors.Finding{Rule: "input-size", Message: fmt.Sprintf("more than %d bytes", maxSkeleton),
+			Fix: "want a skeleton that fits into a ConfigMap"})
+	}
+	_, findings := documents(data)
+	if findings != nil {
+		return tf.wrongSkeleton(findings...)
+	}
+	filled := string(data)
 	for _, in := range tf.inputs.list {
-		skeleton = strings.ReplaceAll(skeleton, "${"+in.Name+"}", sample(in))
+		filled = strings.ReplaceAll(filled, "${"+in.Name+"}", sample(in))
 	}
-	effective, err := configpatch.Read([]byte(skeleton))
+	effective, err := configpatch.Read([]byte(filled))
 	if err != nil {
-		return inFile(tf.data, err)
+		return inConfig(tf.data, []byte(filled), err)
 	}
-	var own []string
 	for _, e := range effective.Entries {
-		own = append(own, fmt.Sprintf("%s:%d: the skeleton has registries of its own: %s %q (want all of them in the file that -f names: the patch would append to their lists)",
-			tf.data, e.Line, e.Kind, e.Name))
+		findings = append(findings, mirrors.Finding{Rule: ruleOwnRegistries, Line: e.Line,
+			Message: fmt.Sprintf("the skeleton has registries of its own: %s %q", e.Kind, e.Name),
+			Fix:     "want all of them in the file that -f names; the patch would append to their lists"})
 	}
-	if own != nil {
-		return errors.New(strings.Join(own, "\n"))
+	if findings != nil {
+		return tf.wrongSkeleton(findings...)
 	}
 	return nil
 }
 
-// asCallOrInput tells whose mistake an error of reconcile is: what it says of
-// the skeleton and the patches is about files, the rest about flags.
-func asCallOrInput(err error) error {
-	var all []error
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		all = joined.Unwrap()
-	} else {
-		all = []error{err}
+func (tf *templateFlags) wrongSkeleton(findings ...mirrors.Finding) error {
+	for i := range findings {
+		findings[i].Severity = mirrors.SeverityError
 	}
-	for _, e := range all {
-		var one *reconcile.Error
-		if errors.As(e, &one) && !aboutFiles.MatchString(one.Path) {
-			return &callError{err}
-		}
-	}
-	return err
+	return &findingsError{file: tf.data, findings: findings}
 }
 
-var aboutFiles = regexp.MustCompile(`^(skeleton|strategicPatches|template)\b`)
+// callOrInput tells whose mistake an error of reconcile is. What it says of the
+// skeleton gets the file's name; what it says of a setting, the flag's.
+func (tf *templateFlags) callOrInput(err error) error {
+	all := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		all = joined.Unwrap()
+	}
+	var findings mirrors.Findings
+	call := false
+	var lines []string
+	for _, e := range all {
+		var one *reconcile.Error
+		if !errors.As(e, &one) {
+			lines = append(lines, e.Error())
+			continue
+		}
+		said := *one
+		if strings.HasPrefix(one.Path, "skeleton") && tf.data != "" {
+			said.Path, said.Line, said.Fix = "", 0, ""
+			for text := range strings.SplitSeq(said.Error(), "\n") {
+				findings = append(findings, mirrors.Finding{Rule: ruleSkeleton, Line: one.Line, Message: text, Fix: one.Fix})
+			}
+			continue
+		}
+		for _, f := range flagPaths {
+			if rest, ok := strings.CutPrefix(one.Path, f.path); ok && (rest == "" || strings.ContainsAny(rest[:1], "[.")) {
+				said.Path = "--" + f.flag + rest
+				call = true
+				break
+			}
+		}
+		lines = append(lines, said.Error())
+	}
+	switch {
+	case lines == nil:
+		return tf.wrongSkeleton(findings...)
+	case call:
+		return &callError{errors.New(strings.Join(lines, "\n"))}
+	}
+	return errors.New(strings.Join(lines, "\n"))
+}
+
+// flagPaths has the flag for each path that reconcile names.
+var flagPaths = []struct{ path, flag string }{
+	{"name", "name"}, {"namespace", "namespace"}, {"labels", "label"}, {"annotations", "annotation"},
+	{"apiVersion", "api-version"}, {"talosVersion", "talos-version"}, {"generateType", "generate-type"}, {"inputs", "input"},
+	{"job.name", "name"}, {"job.namespace", "namespace"}, {"job.image", "image"}, {"job.serviceAccount", "service-account"},
+	{"job.runID", "run-id"}, {"job.ttl", "ttl"}, {"job.deadline", "deadline"},
+}
 
 func (t *tool) scriptCommand() *cobra.Command {
 	var tf templateFlags
@@ -206,7 +254,7 @@ in it. Job makes that, too.
 			}
 			script, err := reconcile.Script(template)
 			if err != nil {
-				return asCallOrInput(err)
+				return tf.callOrInput(err)
 			}
 			t.result.Write(script.Bytes())
 			return nil
@@ -219,7 +267,7 @@ in it. Job makes that, too.
 func (t *tool) jobCommand() *cobra.Command {
 	var tf templateFlags
 	var job reconcile.Job
-	var ttl, deadline time.Duration
+	var ttl, deadline span
 	cmd := &cobra.Command{
 		Use:   "job -f FILE",
 		Short: "Print a Job that applies a TalosConfigTemplate, and the rights it needs",
@@ -241,10 +289,10 @@ Secret.
 			if err != nil {
 				return err
 			}
-			job.Template, job.TTL, job.Deadline = template, ttl, deadline
+			job.Template, job.TTL, job.Deadline = template, ttl.duration, deadline.duration
 			objects, err := reconcile.Manifests(job)
 			if err != nil {
-				return asCallOrInput(err)
+				return tf.callOrInput(err)
 			}
 			t.result.Write(objects.Bytes())
 			return nil
@@ -252,10 +300,10 @@ Secret.
 	}
 	tf.register(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&job.Image, "image", "", "the Job's image, with kubectl and a shell (default: "+reconcile.DefaultImage+")")
-	flags.StringVar(&job.ServiceAccount, "service-account", "", "one that is there already; without it one is made")
-	flags.StringVar(&job.RunID, "run-id", "", "any text: gives the Job another name, to run the same content again")
-	flags.DurationVar(&ttl, "ttl", 0, "how long the Job stays after its end (default: 10m)")
-	flags.DurationVar(&deadline, "deadline", 0, "how long it may take (default: what its inputs may take to appear, and 5m)")
+	flags.Var(&once{value: &job.Image, what: "IMAGE"}, "image", "the Job's image, with kubectl and a shell (default: "+reconcile.DefaultImage+")")
+	flags.Var(&once{value: &job.ServiceAccount, what: "NAME"}, "service-account", "one that is there already; without it one is made")
+	flags.Var(&once{value: &job.RunID, what: "TEXT"}, "run-id", "any text: gives the Job another name, to run the same content again")
+	flags.Var(&ttl, "ttl", "how long the Job stays after its end (default: 10m)")
+	flags.Var(&deadline, "deadline", "how long it may take (default: what its inputs may take to appear, and 5m)")
 	return cmd
 }

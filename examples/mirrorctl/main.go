@@ -20,7 +20,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -208,6 +211,14 @@ func (e *findingsError) Error() string {
 func printFindings(w io.Writer, file, format string, findings mirrors.Findings) {
 	for _, f := range findings {
 		file, f := located(file, format, f)
-		fmt.Fprintf(w, "%s:%d:%d: %s: %s [%s]\n", file, f.Line, f.Column, f.Severity, f, f.Rule)
+		fmt.Fprintf(w, "%s:%d:%d: %s: %s [%s]\n", shown(file), f.Line, f.Column, f.Severity, f, f.Rule)
 	}
+}
+
+// shown is a file's name as it stands in a line of a message.
+func shown(name string) string {
+	if !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return strconv.Quote(name)
+	}
+	return name
 }

@@ -56,7 +56,7 @@ an error, unless --force is given.`,
 			if mode.value != "replace" && (section || documentsOnly) {
 				return wrongCall("--section and --documents-only are for --mode replace")
 			}
-			source, err := in.readChecked(t, s.checks()...)
+			source, err := in.readChecked(t, &s, false)
 			if err != nil {
 				return err
 			}

@@ -21,7 +21,7 @@ prints each with the reason, an example and what to write instead.`,
 		Args: cobra.ArbitraryArgs,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			var names []string
-			for _, r := range mirrors.Rules() {
+			for _, r := range append(mirrors.Rules(), fileRules...) {
 				names = append(names, r.Name)
 			}
 			return names, cobra.ShellCompDirectiveNoFileComp
@@ -33,7 +33,7 @@ prints each with the reason, an example and what to write instead.`,
 }
 
 func (t *tool) rules(names []string) error {
-	rules := mirrors.Rules()
+	rules := append(mirrors.Rules(), fileRules...)
 	if len(names) == 0 {
 		w := tabwriter.NewWriter(&t.result, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(w, "RULE\tSEVERITY\tFINDS")
