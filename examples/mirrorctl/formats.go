@@ -64,8 +64,8 @@ func (t *tool) readFormat(in *input) (*mirrors.Source, convert.Report, error) {
 	}
 	switch format {
 	case "talos":
-		source, err := readTalos(data)
-		return source, convert.Report{}, inConfig(file, data, err)
+		source, report, err := readTalos(data)
+		return source, report, inConfig(file, data, err)
 	case "cozystack":
 		if root, err := mirrors.ReadDocument(data); err == nil {
 			var values struct{ Talos struct{ Version yaml.Node } }
@@ -100,24 +100,30 @@ func (t *tool) readFormat(in *input) (*mirrors.Source, convert.Report, error) {
 	return source, convert.Report{}, err
 }
 
-// readTalos reads the effective Set of a machine configuration.
-func readTalos(data []byte) (*mirrors.Source, error) {
+// readTalos reads the effective Set of a machine configuration. A legacy entry
+// that a document of its name hides has no effect, which its author may not know.
+func readTalos(data []byte) (*mirrors.Source, convert.Report, error) {
 	if len(data) > mirrors.MaxSize {
-		return nil, tooLarge()
+		return nil, convert.Report{}, tooLarge()
 	}
 	effective, err := configpatch.Read(data)
 	if err != nil {
-		return nil, err
+		return nil, convert.Report{}, err
 	}
 	source := mirrors.NewSource(effective.Set)
+	var report convert.Report
 	for _, e := range effective.Entries {
 		place := mirrors.Place{Section: "config", Key: e.Name, Field: e.Kind.String()}
 		if e.Kind == configpatch.KindMirror {
 			place = mirrors.Place{Section: "mirrors", Key: e.Name}
 		}
 		source.Mark(place, mirrors.Position{Line: e.Line})
+		if e.Origin == configpatch.OriginBoth {
+			report.Entries = append(report.Entries, convert.Entry{Kind: convert.Decision, Path: "machine.registries." + place.String(), Line: e.Hidden,
+				Reason: fmt.Sprintf("Talos ignores it: the document in line %d has the same name, and counts whole", e.Line), Fix: "remove one of the two"})
+		}
 	}
-	return source, nil
+	return source, report, nil
 }
 
 func tooLarge() error {

@@ -36,7 +36,7 @@ func (in *input) register(cmd *cobra.Command) {
 
 func (in *input) registerFormat(cmd *cobra.Command) {
 	in.from = choice{value: "registries", allowed: formats}
-	cmd.Flags().Var(&in.from, "from", "what it is: "+strings.Join(formats, ", "))
+	cmd.Flags().Var(&in.from, "from", "what it is: "+strings.Join(formats, ", ")+"\n(what in it is not about registries is passed over; convert names it)")
 	cmd.Flags().Var(&once{value: &in.how.root, what: "DIR"}, "root", "k3s, hosts: the root folder of the node, or a copy of it, for certificates that are named by path")
 	cmd.Flags().BoolVar(&in.how.disableDefault, "disable-default-registry-endpoint", false, "k3s: the nodes are started with this flag")
 	must(cmd.MarkFlagDirname("root"))
