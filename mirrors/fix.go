@@ -36,8 +36,9 @@ func (f Fixed) String() string { return f.Path + ": " + f.What + " [" + f.Rule +
 func (s Set) Fix(opts ...CheckOption) (Set, []Fixed) {
 	f := &fixer{set: s.DeepCopy(), opts: opts}
 	before := errorCount(s.Check(opts...))
-	// Each step is on its own, so that one that brings a new error can be left out.
-	for _, step := range []func(*fixer){(*fixer).endpoints, (*fixer).overridePaths, (*fixer).registries, (*fixer).configKeys, (*fixer).hubAuth} {
+	// Each step is on its own, so that one that brings a new error can be left
+	// out. What overridePaths does may make two endpoints equal.
+	for _, step := range []func(*fixer){(*fixer).endpoints, (*fixer).overridePaths, (*fixer).endpoints, (*fixer).registries, (*fixer).configKeys, (*fixer).hubAuth} {
 		set, fixed := f.set.DeepCopy(), slices.Clone(f.fixed)
 		step(f)
 		if len(f.fixed) == len(fixed) {

@@ -153,7 +153,12 @@ func FuzzMarshal(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, out := range [][]byte{y, mustJSON(t, s)} {
+		outs := [][]byte{y}
+		if len(text) < 150 {
+			// YAML takes no key of more than 1,024 characters that is written as JSON writes keys.
+			outs = append(outs, mustJSON(t, s))
+		}
+		for _, out := range outs {
 			src, err := Decode(out)
 			if err != nil {
 				t.Fatalf("%v in\n%s", err, out)

@@ -137,6 +137,8 @@ func (s *Source) locate(found []finding) Findings {
 //	    auth: {username: …, password: …, auth: …, identityToken: …}
 //	    tls: {ca: …, clientIdentity: {crt: …, key: …}, insecureSkipVerify: false}
 //
+// JSON is read as YAML, which limits a key to 1,024 characters as it is written.
+//
 // ca, crt and key are PEM, or base64 of PEM as Talos has it; what is neither stays
 // as it is written, and Check reports it. A field that is null is as one that is not there; a null
 // entry of mirrors or config is an error, as it is to Talos. Aliases and merge keys are followed.
