@@ -66,6 +66,10 @@ func Chars(set constant) Form {
 	return Form{want: charsWant + string(set), check: ifNot(refused) + "\n", chars: string(set)}
 }
 
+// Characters is the set of a form that [Chars] made, and empty for every other
+// form.
+func (f Form) Characters() string { return f.chars }
+
 const charsWant = "one or more of the characters "
 
 // problem says what is wrong with the form.
@@ -176,7 +180,6 @@ var dnsCheck = ifNot("''|*"+bracket(lower+digits+"-.", true)+"*|.*|*.|-*|*-|*..*
 
 var portCheck = ifNot("''|*"+bracket(digits, true)+"*|0*|??????*|6553"+bracket("6789", false)+"|655"+bracket("456789", false)+"?|65"+bracket("6789", false)+"??|6"+bracket("6789", false)+"???|"+bracket("789", false)+"????") + "\n"
 
-// zsh 5.9 takes a pattern that begins with a bare = for the name of a program.
 // zsh 5.9 takes a pattern that begins with a bare = for the name of a program.
 func base64Check(two string) string {
 	return ifNot("''|*"+bracket(lower+upper+digits+two+"=", true)+"*|\\=*|*=[!=]*|*===*") + "\n" +

@@ -66,11 +66,14 @@ func (y yamlPart) part() part {
 	return part{variable: y.v, live: true, yaml: true, errs: y.v.problems()}
 }
 
-// Assign sets v to what cmd prints, without the newlines at its end, and checks
-// the form right after. When cmd fails, the script stops. In cmd, as in the
-// script, the first command that fails ends it. cmd may not hold a
-// here-document: posh 0.14.1 cannot read one within $( ). A NUL that cmd prints
-// is lost, since no variable holds one.
+// Assign sets v to what cmd prints, and checks the form right after. The
+// newlines at its end belong to a value of form [Any]; for any other form they
+// are left out, as $( ) does. A NUL that cmd prints is lost in every shell but
+// zsh, since no other variable holds one.
+//
+// When cmd fails, the script stops. In cmd, as in the script, the first command
+// that fails ends it. cmd may not hold a here-document: posh 0.14.1 cannot read
+// one within $( ).
 //
 // [Program] takes v for computed here instead of required from the
 // environment; a use before this place is an error.
@@ -88,9 +91,17 @@ func Assign(v Variable, cmd Shell) Shell {
 	}
 	s := Shell{errs: errs, first: 'A', assigns: true}
 	// set -e: bash 5.2 switches it off within $( ).
-	s.segments = append(s.segments, segment{kind: source, text: v.name + "=$(set -e\n"})
+	begin, end := v.name+"=$(set -e\n", "\n)\n"
+	if v.form == Any {
+		// An x behind the value keeps the newlines that $( ) takes away. cmd has
+		// a subshell of its own, so that the x comes behind an exit 0 too, and
+		// its status is kept: after `false && true` the shell goes on.
+		begin += "(set -e\n"
+		end = "\n)\n" + ownPrefix + "status=$?\necho x\nexit \"$" + ownPrefix + "status\"\n)\n" + v.name + "=${" + v.name + "%x}\n"
+	}
+	s.segments = append(s.segments, segment{kind: source, text: begin})
 	s.segments = append(s.segments, cmd.segments...)
-	s.segments = append(s.segments, segment{kind: source, text: "\n)\n"}, segment{kind: assigned, variable: v})
+	s.segments = append(s.segments, segment{kind: source, text: end}, segment{kind: assigned, variable: v})
 	return s
 }
 
