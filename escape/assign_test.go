@@ -81,16 +81,24 @@ func TestAssignFails(t *testing.T) {
 		"a signal":             Lit("printf ax; sh -c 'kill -9 $$' 2>/dev/null"),
 	} {
 		for form, v := range map[string]Variable{"Any": Live("APP_TEXT", Any), "Chars": Live("APP_TEXT", Chars("ax"))} {
-			script, err := Program(Assign(v, command), Lit("echo LEAKED "), v.Word(), Lit("\n"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			shelltest.Each(t, func(t *testing.T, sh shelltest.Shell) {
-				out, stderr, code := runFile(t, sh, script.String(), environment("APP_TEXT=LEAKED"))
-				if out != "" || code == 0 {
-					t.Errorf("%s, %s: status %d, %q, %q", name, form, code, out, stderr)
+			after := Join(Lit("echo LEAKED "), v.Word(), Lit("\n"))
+			whole := []Shell{Assign(v, command), after}
+			called := []Shell{Lit("f() {\n"), Assign(v, command), after, Lit("}\nif f; then echo LEAKED; fi\n")}
+			for place, parts := range map[string][]Shell{"": whole, "in a function of a condition": called} {
+				if place != "" && (name == "before a success" || name == "in a function") {
+					continue // a success comes last: see Assign
 				}
-			})
+				script, err := Program(parts...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				shelltest.Each(t, func(t *testing.T, sh shelltest.Shell) {
+					out, stderr, code := runFile(t, sh, script.String(), environment("APP_TEXT=LEAKED"))
+					if out != "" || code == 0 {
+						t.Errorf("%s %s, %s: status %d, %q, %q", name, place, form, code, out, stderr)
+					}
+				})
+			}
 		}
 	}
 }

@@ -72,8 +72,9 @@ func (y yamlPart) part() part {
 // zsh, since no other variable holds one.
 //
 // When cmd fails, the script stops. In cmd, as in the script, the first command
-// that fails ends it. cmd may not hold a here-document: posh 0.14.1 cannot read
-// one within $( ).
+// that fails ends it; within a function that a condition calls (if f, f || …)
+// only the last one counts, since set -e has no effect there. cmd may not hold a
+// here-document: posh 0.14.1 cannot read one within $( ).
 //
 // [Program] takes v for computed here instead of required from the
 // environment; a use before this place is an error.
@@ -90,18 +91,19 @@ func Assign(v Variable, cmd Shell) Shell {
 		errs = append(errs, &Error{Path: "cmd", Place: "assign", Name: v.name, Offset: -1, Reason: "an Assign within $( ), whose variable is gone at its end", Fix: "put it before this"})
 	}
 	s := Shell{errs: errs, first: 'A', assigns: true}
-	// set -e: bash 5.2 switches it off within $( ).
-	begin, end := v.name+"=$(set -e\n", "\n)\n"
+	// set -e within $( ): bash 5.2 switches it off there. The last line: set -e
+	// has no effect in a function that a condition calls.
+	begin, kept, end := v.name+"=$(set -e\n", "", "\n)\n[ $? -eq 0 ] || exit 1\n"
 	if v.form == Any {
 		// An x behind the value keeps the newlines that $( ) takes away. cmd has
-		// a subshell of its own, so that the x comes behind an exit 0 too, and
-		// its status is kept: after `false && true` the shell goes on.
+		// a subshell of its own, so that the x comes behind an exit 0 too.
 		begin += "(set -e\n"
-		end = "\n)\n" + ownPrefix + "status=$?\necho x\nexit \"$" + ownPrefix + "status\"\n)\n" + v.name + "=${" + v.name + "%x}\n"
+		kept = "\n)\n" + ownPrefix + "status=$?\necho x\nexit \"$" + ownPrefix + "status\""
+		end += v.name + "=${" + v.name + "%x}\n"
 	}
 	s.segments = append(s.segments, segment{kind: source, text: begin})
 	s.segments = append(s.segments, cmd.segments...)
-	s.segments = append(s.segments, segment{kind: source, text: end}, segment{kind: assigned, variable: v})
+	s.segments = append(s.segments, segment{kind: source, text: kept + end}, segment{kind: assigned, variable: v})
 	return s
 }
 
