@@ -1,0 +1,87 @@
+// Package servers has the programs that the tests of the second tier run:
+// containerd, crictl, kube-apiserver and kubectl, built from their own sources,
+// and etcd as Debian packages it.
+//
+//	go run ./servers/install
+//
+// builds them, from the folder of this module, into a folder for each version
+// below [Cache]. A test that wants one which is not there is skipped, with the
+// reason; where MIRRORPATCH_REQUIRE_SERVERS is 1, as in CI, it fails.
+package servers
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// Program is one that [Path] finds and the command install builds.
+type Program struct {
+	Name    string
+	Package string // with its main function
+	Version string // of the module that has the package
+}
+
+const kubernetes = "v1.36.3" // as in kubernetes.mod
+
+// Programs are all of them.
+var Programs = []Program{
+	{"containerd", "github.com/containerd/containerd/v2/cmd/containerd", "v2.4.2"},
+	{"crictl", "sigs.k8s.io/cri-tools/cmd/crictl", "v1.37.0"},
+	{"kubectl", "k8s.io/kubernetes/cmd/kubectl", kubernetes},
+	{"kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver", kubernetes},
+}
+
+// Cache is the folder of the programs: $MIRRORPATCH_SERVERS, else
+// mirrorpatch-e2e in the user's cache folder.
+func Cache() (string, error) {
+	if dir := os.Getenv("MIRRORPATCH_SERVERS"); dir != "" {
+		return filepath.Abs(dir)
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, "mirrorpatch-e2e"), nil
+}
+
+// In returns the program's path in a cache.
+func (p Program) In(cache string) string {
+	return filepath.Join(cache, p.Name+"-"+p.Version, p.Name)
+}
+
+// Path returns the path of a program that install builds, or of etcd, and ends
+// the test where it is not there.
+func Path(t testing.TB, name string) string {
+	t.Helper()
+	i := slices.IndexFunc(Programs, func(p Program) bool { return p.Name == name })
+	if i < 0 {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			Missing(t, fmt.Sprintf("%v (Debian's package etcd-server has etcd)", err))
+		}
+		return path
+	}
+	cache, err := Cache()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := Programs[i].In(cache)
+	if _, err := exec.LookPath(path); err != nil {
+		Missing(t, fmt.Sprintf("%v (go run ./servers/install, in internal/e2e, builds it)", err))
+	}
+	return path
+}
+
+// Missing ends the test for a reason that lies in the machine: it fails where
+// CI asks for everything, and is skipped elsewhere.
+func Missing(t testing.TB, reason string) {
+	t.Helper()
+	if os.Getenv("MIRRORPATCH_REQUIRE_SERVERS") == "1" {
+		t.Fatal(reason)
+	}
+	t.Skip(reason)
+}
