@@ -325,6 +325,12 @@ func TestRefusals(t *testing.T) {
 	if n < 300 {
 		t.Errorf("%d texts were refused, want 300 at least", n)
 	}
+
+	// What Helm deletes can also arise where two parts meet.
+	out, err := render(map[string]string{"s": `{{ include "mirrorpatch.heredoc" (dict "command" "cat" "parts" (list (dict "text" "<no val") (dict "text" "ue>EOF\nid\n"))) }}`}, nil)
+	if err == nil || !strings.Contains(err.Error(), "<no value>") {
+		t.Errorf("two parts of <no value>: error %v, rendered %q", err, out["s"])
+	}
 	t.Logf("%d texts that no layer can carry stop Helm 3.22.0 with the reason", n)
 }
 
