@@ -20,10 +20,11 @@
 //     character, through YAML, the kubelet's $(NAME) expansion, the shell and
 //     YAML again, or is an error that tells where it stands. Nothing in it is
 //     run or expanded, and no variable of the Job shows up where the skeleton
-//     did not place it. What kubectl reads loses its final newlines, no more.
+//     did not place it.
 //   - An input is waited for, Tries times Interval and the time that kubectl
 //     takes, then checked against its Form. When one is missing or does not
-//     fit, the script says which and exits with 1; nothing is applied.
+//     fit, the script says which and exits with 1; nothing is applied. No value
+//     can change the structure of the skeleton or the type of its own place.
 //   - The Role allows create on talosconfigtemplates (which no name can
 //     narrow), get and patch on the one, and get on each Secret and object
 //     that an input names.

@@ -11,14 +11,14 @@ import (
 // value: not of an environment variable, a patch or a skeleton.
 type Error struct {
 	Path   string // such as inputs["TALOS_CA"].from.key
-	Line   int    // of the patch or the skeleton, from 1; 0 when there is none
-	Offset int    // in bytes from 0, of the patch, the skeleton or the text at Path; -1 when there is none
+	Line   int    // of the patch, the skeleton or the text at Path, from 1; 0 when there is none
+	Offset int    // in bytes from 0; 0 also when there is a Line alone, or none
 	Reason string // what was found
 	Fix    string // what is wanted; may be empty
 	Err    error  // the cause, where another package reported one
 }
 
-// Error returns "path: line 3: reason (fix)".
+// Error returns "path: line 3: offset 57: reason (fix)".
 func (e *Error) Error() string {
 	var b strings.Builder
 	if e.Path != "" {
@@ -28,7 +28,7 @@ func (e *Error) Error() string {
 	if e.Line > 0 {
 		fmt.Fprintf(&b, "line %d: ", e.Line)
 	}
-	if e.Offset >= 0 {
+	if e.Offset > 0 {
 		fmt.Fprintf(&b, "offset %d: ", e.Offset)
 	}
 	b.WriteString(e.Reason)
@@ -53,5 +53,5 @@ func (e *Error) Unwrap() error { return e.Err }
 type problems []error
 
 func (p *problems) add(path, fix, format string, args ...any) {
-	*p = append(*p, &Error{Path: path, Offset: -1, Reason: fmt.Sprintf(format, args...), Fix: fix})
+	*p = append(*p, &Error{Path: path, Reason: fmt.Sprintf(format, args...), Fix: fix})
 }

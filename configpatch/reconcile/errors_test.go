@@ -37,9 +37,9 @@ func TestErrors(t *testing.T) {
 		{"label", func(j *Job) { j.Template.Labels = map[string]string{"a/b/c": "x y", "ok": ""} },
 			[]string{`labels["a/b/c"]: invalid key (` + wantLabelKey + `)`, `labels["a/b/c"]: invalid value "x y" (` + wantLabelVal + `)`}},
 		{"annotation", func(j *Job) { j.Annotations = map[string]string{"": "", "x": "a\x00"} },
-			[]string{`job.annotations[""]: invalid key (` + wantLabelKey + `)`, `job.annotations["x"]: offset 1: NUL byte (want text: no shell carries this byte)`}},
+			[]string{`job.annotations[""]: invalid key (` + wantLabelKey + `)`, `job.annotations["x"]: line 1: offset 1: NUL byte (want text: no shell carries this byte)`}},
 		{"not UTF-8", func(j *Job) { j.Template.Annotations = map[string]string{"x": "a\ufffd\xff"} },
-			[]string{`annotations["x"]: offset 4: invalid UTF-8 (want UTF-8: Kubernetes holds no other text)`}},
+			[]string{`annotations["x"]: line 1: offset 4: invalid UTF-8 (want UTF-8: Kubernetes holds no other text)`}},
 		{"version of the API", func(j *Job) { j.Template.APIVersion = "v1" }, []string{`apiVersion: unknown version "v1" (want v1beta1 or v1alpha3)`}},
 		{"another group", func(j *Job) { j.Template.APIVersion = "apps/v1beta1" }, []string{`apiVersion: unknown version "apps/v1beta1" (want v1beta1 or v1alpha3)`}},
 		{"version of Talos", func(j *Job) { j.Template.TalosVersion = "v1.13$(id)" }, []string{`talosVersion: invalid version "v1.13$(id)" (want a version as v1.13 or v1.13.9)`}},
@@ -75,6 +75,16 @@ func TestErrors(t *testing.T) {
 			j.Template.Inputs = j.Template.Inputs[1:]
 			j.Template.Tries, j.Template.Interval = 10000, time.Hour
 		}, []string{`job.deadline: the inputs may take 2160000300 seconds (want fewer tries or a shorter interval, or a deadline)`}},
+		{"other negative time", func(j *Job) { j.TTL = -2 }, []string{`job.ttl: -2ns (want whole seconds, 1 or more)`}},
+		{"delete at once", func(j *Job) { j.TTL = DeleteAtOnce }, nil},
+		{"default ServiceAccount", func(j *Job) { j.Name = "default" }, []string{`job.name: "default" is the ServiceAccount that each namespace has (want another name, or a ServiceAccount)`}},
+		{"default ServiceAccount by the template", func(j *Job) { j.Template.Name = "default" }, []string{`job.name: "default" is the ServiceAccount that each namespace has (want another name, or a ServiceAccount)`}},
+		{"default name with an account", func(j *Job) { j.Name, j.ServiceAccount = "default", "default" }, nil},
+		{"Role's name", func(j *Job) {
+			j.Name, j.Namespace = strings.Repeat("a", 253), "jobs"
+		}, []string{`job.name: the name of the Role in the namespace "tenant-a" has 258 bytes (want a shorter one: its namespace, a dot and it are at most 253 bytes)`}},
+		{"longest Role's name", func(j *Job) { j.Name, j.Namespace = strings.Repeat("a", 248), "jobs" }, nil},
+		{"longest name", func(j *Job) { j.Name = strings.Repeat("a", 253) }, nil},
 		{"run id", func(j *Job) { j.RunID, j.Annotations = "1", map[string]string{"mirrorpatch/run-id": "2"} },
 			[]string{`job.annotations["mirrorpatch/run-id"]: an annotation that the run id has (want one of the two)`}},
 		{"job", func(j *Job) {
@@ -82,9 +92,10 @@ func TestErrors(t *testing.T) {
 		}, []string{
 			`job.name: invalid name "a_b" (` + wantSubdomain + `)`, `job.namespace: invalid name "a.b" (` + wantLabel + `)`,
 			`job.serviceAccount: invalid name "c/d" (` + wantSubdomain + `)`, `job.image: invalid image "an image" (want an image reference without white space)`,
-			`job.runID: offset 0: invalid UTF-8 (want UTF-8: Kubernetes holds no other text)`, `job.backoffLimit: -1 (want 0 or more)`,
+			`job.runID: line 1: invalid UTF-8 (want UTF-8: Kubernetes holds no other text)`, `job.backoffLimit: -1 (want 0 or more)`,
 		}},
 		{"input", input(Input{"V", escape.Port, port}), nil},
+		{"no form", input(Input{"V", escape.Form{}, port}), []string{`inputs["V"].form: no form (want what the value may be, such as escape.Address)`}},
 		{"input's name", input(Input{"1V", escape.Port, port}), []string{`inputs[0].name: invalid name "1V" (want letters, digits and _, no digit first)`}},
 		{"kubectl's variable", input(Input{"KUBECONFIG", escape.Port, port}), []string{`inputs["KUBECONFIG"]: the variable "KUBECONFIG" changes what kubectl does (want another name)`}},
 		{"no source", input(Input{"V", escape.Port, nil}), []string{`inputs["V"].from: no source (want a FromEnv, a FromSecret or a FromJSONPath)`}},
@@ -108,7 +119,7 @@ func TestErrors(t *testing.T) {
 		{"skeleton is no map", func(j *Job) { input(Input{"V", escape.Port, port})(j); j.Template.Skeleton = "- ${V}\n" },
 			[]string{`skeleton: line 1: a list, as a JSON 6902 patch is (want a map: Talos applies JSON 6902 to no configuration of several documents)`}},
 		{"text in quotes", func(j *Job) { input(Input{"V", escape.Any, port})(j); j.Template.Skeleton = "a: \"b ${V}\"\n" },
-			[]string{"skeleton: invalid YAML: yaml: did not find expected key"}},
+			[]string{"skeleton: line 1: offset 6: ${V} may be any text, and stands in quotes or beside other text (want it as the whole of a value, without quotes)"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			j := patchesJob()
@@ -131,7 +142,6 @@ func TestErrors(t *testing.T) {
 func TestErrorsOfEscape(t *testing.T) {
 	for name, in := range map[string]Input{
 		"unused":   {"OTHER", escape.Port, FromEnv{Value: "1"}},
-		"no form":  {"V", escape.Form{}, FromEnv{Value: "1"}},
 		"reserved": {"IFS", escape.Port, FromEnv{Value: "1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -145,6 +155,19 @@ func TestErrorsOfEscape(t *testing.T) {
 			require.True(t, errors.As(err, &cause))
 			require.Equal(t, in.Name, cause.Name)
 		})
+	}
+}
+
+// A position is told where there is one.
+func TestErrorText(t *testing.T) {
+	for want, e := range map[string]*Error{
+		"":                                     {},
+		"name: x":                              {Path: "name", Reason: "x"},
+		"skeleton: line 2: x (want y)":         {Path: "skeleton", Line: 2, Reason: "x", Fix: "want y"},
+		"skeleton: line 2: offset 7: x":        {Path: "skeleton", Line: 2, Offset: 7, Reason: "x"},
+		"script: NUL byte in a word: the word": {Path: "script", Reason: "NUL byte in a word", Err: errors.New("the word")},
+	} {
+		require.Equal(t, want, e.Error())
 	}
 }
 

@@ -56,7 +56,7 @@ func ExampleManifests() {
 		Template: reconcile.Template{
 			Name:      "tenant-a-md0",
 			Namespace: "tenant-a",
-			Skeleton:  "cluster:\n  controlPlane:\n    endpoint: https://${API_ADDRESS}:6443\n  ca:\n    crt: ${K8S_CA}\n  token: ${JOIN_TOKEN}\n",
+			Skeleton:  "cluster:\n  controlPlane:\n    endpoint: https://${API_ADDRESS}:6443\n  ca:\n    crt: \"${K8S_CA}\"\n  token: \"${JOIN_TOKEN}\"\n",
 			Inputs: []reconcile.Input{
 				{Name: "API_ADDRESS", Form: escape.Address, From: reconcile.FromJSONPath{Resource: "services", Name: "tenant-a", JSONPath: "{.spec.clusterIP}"}},
 				{Name: "K8S_CA", Form: escape.Base64, From: reconcile.FromSecret{Name: "tenant-a-ca", Key: "tls.crt"}},

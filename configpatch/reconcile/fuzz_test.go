@@ -53,14 +53,14 @@ func FuzzJob(f *testing.F) {
 		j := patchesJob()
 		j.Template.StrategicPatches = [][]byte{[]byte("a: b\n" + patch)}
 		j.Template.Annotations = map[string]string{"a": text}
-		j.Template.Skeleton = "a: ${V}\nb: ${TOKEN}\n# " + strings.ReplaceAll(text, "${TOKEN}", "")
+		j.Template.Skeleton = "a: ${V}\nb: '${TOKEN}'\n# " + strings.ReplaceAll(text, "${TOKEN}", "")
 		j.Template.Inputs = []Input{{"V", escape.Any, FromEnv{Value: "x" + text}}, {"TOKEN", escape.Chars("abcdefghijklmnopqrstuvwxyz.01"), FromEnv{Secret: "s", Key: "k"}}}
 		o, err := Manifests(j)
 		if err != nil {
 			require.Empty(t, o.Bytes())
 			// One of the texts must be what is wrong, not the other parts.
 			without := patchesJob()
-			without.Template.Skeleton, without.Template.Inputs = "a: ${V}\nb: ${TOKEN}\n", j.Template.Inputs
+			without.Template.Skeleton, without.Template.Inputs = "a: ${V}\nb: '${TOKEN}'\n", j.Template.Inputs
 			without.Template.Inputs[0].From = FromEnv{Value: "x"}
 			_, err := Manifests(without)
 			require.NoError(t, err)
@@ -73,12 +73,12 @@ func FuzzJob(f *testing.F) {
 		require.Equal(t, j.Template.Annotations, got.Metadata.Annotations)
 		require.Equal(t, j.Template.patches(), got.Spec.Template.Spec.StrategicPatches)
 		data := *got.Spec.Template.Spec.Data
-		first, rest, ok := strings.Cut(data, "\nb: "+secret+"\n")
+		first, rest, ok := strings.Cut(data, "\nb: '"+secret+"'\n")
 		require.True(t, ok)
 		var value map[string]string
 		require.NoError(t, yaml.Unmarshal([]byte(first), &value), "%s", first)
 		require.Equal(t, map[string]string{"a": "x" + text}, value)
-		_, want, _ := strings.Cut(j.Template.Skeleton, "\nb: ${TOKEN}\n")
+		_, want, _ := strings.Cut(j.Template.Skeleton, "\nb: '${TOKEN}'\n")
 		scalar := strings.TrimPrefix(first, "a: ")
 		require.Equal(t, strings.ReplaceAll(want, "${V}", scalar), rest)
 	})

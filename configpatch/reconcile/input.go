@@ -14,8 +14,8 @@ import (
 // ends the script with exit code 1 before anything is applied; the message
 // names the input and never shows the value.
 //
-// A value of the Form escape.Any becomes one YAML scalar: it may stand in the
-// skeleton where a scalar stands, not within quotes or other text.
+// A value of the Form escape.Any becomes one YAML scalar in double quotes. Where
+// values may stand is said at [Template].
 type Input struct {
 	Name string      // a shell variable: letters, digits and _, such as TALOS_CA
 	Form escape.Form // what the value may be; escape.Any, or zero, for a FromSecret with Decode
@@ -30,7 +30,7 @@ type Source interface{ source() }
 // With Secret and Key the Job's env has a secretKeyRef: the kubelet reads the
 // Secret, which lies in the Job's namespace, and the ServiceAccount needs no right to.
 // With Value the Job's env has the very text, visible to all who may see the
-// Job: it is no place for a secret. With neither, [Script] takes the variable
+// Job: it is no place for a secret. A FromEnv that is printed or logged does not show it all the same. With neither, [Script] takes the variable
 // from whoever runs it, and [Manifests] reports an error.
 type FromEnv struct {
 	Value       string
@@ -44,8 +44,11 @@ const maxEnv = escape.MaxArgument - 256
 //
 // The value is base64, as the Secret stores it and as the CAs of a Talos
 // machine configuration are written (escape.Base64 is its Form). With Decode it is
-// the text behind the base64, of the Form escape.Any, without its final newlines, which
-// the shell's $( ) leaves out. Text that is not UTF-8 or that holds a NUL byte ends the script with exit code 1.
+// the text behind the base64, of the Form escape.Any, its final newlines included. Text that is
+// not UTF-8 or that holds a NUL byte ends the script with exit code 1.
+//
+// A shell whose printf is a program (mksh R59c, posh 0.14.1) passes a value as an argument, so there
+// the base64 has at most 131071 bytes; a longer one ends the script with exit code 1.
 type FromSecret struct {
 	Namespace string // empty: the template's
 	Name, Key string
@@ -53,7 +56,7 @@ type FromSecret struct {
 }
 
 // FromJSONPath is what kubectl get finds at a JSONPath, such as
-// {.spec.clusterIP} of a Service. The final newlines of the value are not part of it.
+// {.spec.clusterIP} of a Service. Of a NUL byte in it, which no shell but zsh can hold, nothing is left.
 // An IPv6 address comes without the brackets that a URL needs: where a Service may have one, use its DNS name.
 type FromJSONPath struct {
 	Namespace string // empty: the template's
@@ -111,6 +114,9 @@ func (p *problems) inputs(t Template) {
 			p.add(at, "want another name", "the variable %q changes what kubectl does", in.Name)
 		}
 		seen[in.Name] = true
+		if in.form() == (escape.Form{}) {
+			p.add(at+".form", "want what the value may be, such as escape.Address", "no form")
+		}
 		switch f := in.From.(type) {
 		case FromEnv:
 			p.fromEnv(at+".from", f)

@@ -15,6 +15,10 @@ import (
 // POSIX shell, sed and base64, which is all that a script needs.
 const DefaultImage = "docker.io/alpine/k8s:1.34.1"
 
+// DeleteAtOnce is the TTL of a [Job] that goes away with its logs as soon as it
+// ends: ttlSecondsAfterFinished 0. What it did can then be seen in the TalosConfigTemplate alone.
+const DeleteAtOnce time.Duration = -1
+
 // Job is a Kubernetes Job that runs a Template's script once, as a user without rights.
 type Job struct {
 	Template Template
@@ -38,7 +42,7 @@ type Job struct {
 	// the same content before does not stand in its way. Any text; see the package's doc.
 	RunID string
 
-	TTL          time.Duration // the Job is deleted so long after its end, whole seconds; zero: 10 minutes
+	TTL          time.Duration // the Job is deleted so long after its end, whole seconds; zero: 10 minutes; or DeleteAtOnce
 	Deadline     time.Duration // for all attempts together, whole seconds; zero: 5 minutes more than one attempt can take to wait
 	BackoffLimit *int          // further attempts after the first; nil: 3
 }
@@ -47,6 +51,9 @@ func (j Job) name() string      { return cmp.Or(j.Name, j.Template.Name) }
 func (j Job) namespace() string { return cmp.Or(j.Namespace, j.Template.Namespace) }
 func (j Job) image() string     { return cmp.Or(j.Image, DefaultImage) }
 func (j Job) ttl() time.Duration {
+	if j.TTL == DeleteAtOnce {
+		return 0
+	}
 	return cmp.Or(j.TTL, 10*time.Minute)
 }
 
@@ -82,6 +89,15 @@ func (j Job) check(p *problems) {
 	if j.ServiceAccount != "" {
 		p.subdomain("job.serviceAccount", j.ServiceAccount)
 	}
+	if j.ServiceAccount == "" && j.name() == "default" {
+		// Its automountServiceAccountToken would be that of every Pod that names no ServiceAccount.
+		p.add("job.name", "want another name, or a ServiceAccount", "%q is the ServiceAccount that each namespace has", "default")
+	}
+	for _, namespace := range sortedKeys(j.Template.rules()) {
+		if n := len(j.roleName(namespace)); n > 253 {
+			p.add("job.name", "want a shorter one: its namespace, a dot and it are at most 253 bytes", "the name of the Role in the namespace %q has %d bytes", namespace, n)
+		}
+	}
 	p.metadata("job.", j.Labels, j.Annotations)
 	if p.text("job.image", j.Image) && strings.ContainsFunc(j.Image, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }) {
 		p.add("job.image", "want an image reference without white space", "invalid image %q", j.Image)
@@ -90,7 +106,7 @@ func (j Job) check(p *problems) {
 	for _, d := range []struct {
 		path string
 		d    time.Duration
-	}{{"job.ttl", j.TTL}, {"job.deadline", j.Deadline}} {
+	}{{"job.ttl", j.ttl()}, {"job.deadline", j.Deadline}} {
 		if d.d < 0 || d.d%time.Second != 0 || d.d/time.Second > math.MaxInt32 {
 			p.add(d.path, "want whole seconds, 1 or more", "%s", d.d)
 		}
@@ -125,11 +141,7 @@ func (j Job) stream(hashed string, command list, o Objects) string {
 	}
 	rules := j.Template.rules()
 	for _, namespace := range sortedKeys(rules) {
-		name := j.name()
-		if namespace != j.namespace() {
-			// A namespace has no dot in its name, so that two Jobs of one name do not share a Role here.
-			name = j.namespace() + "." + name
-		}
+		name := j.roleName(namespace)
 		b.WriteString(document(object{
 			{"apiVersion", "rbac.authorization.k8s.io/v1"},
 			{"kind", "Role"},
@@ -159,6 +171,15 @@ func (j Job) stream(hashed string, command list, o Objects) string {
 	}
 	b.WriteString(document(j.job(hashed, account, command, o.transport)))
 	return b.String()
+}
+
+// roleName returns the name of the Role and the RoleBinding in a namespace.
+func (j Job) roleName(namespace string) string {
+	if namespace == j.namespace() {
+		return j.name()
+	}
+	// A namespace has no dot in its name, so that two Jobs of one name do not share a Role here.
+	return j.namespace() + "." + j.name()
 }
 
 func (j Job) metadata(name, namespace string) object {

@@ -41,18 +41,18 @@ const skeleton = `# What ${API_ADDRESS} is, the Service knows.
 version: v1alpha1
 machine:
   type: worker
-  token: ${TALOS_TOKEN}
+  token: "${TALOS_TOKEN}"
   ca:
-    crt: ${TALOS_CA}
+    crt: "${TALOS_CA}"
   install:
     image: "factory.talos.dev/installer/$(TALOS_TOKEN)${UNDECLARED}` + "`id`" + `:v1.13.9"
 cluster:
   id: "${CLUSTER_ID}"
   controlPlane:
     endpoint: https://${API_ADDRESS}:${API_PORT}
-  token: ${JOIN_TOKEN}
+  token: '${JOIN_TOKEN}'
   ca:
-    crt: ${K8S_CA}
+    crt: "${K8S_CA}"
   extraNote: ${NOTE}
 `
 
@@ -172,8 +172,8 @@ func TestStrategicPatches(t *testing.T) {
 	})
 }
 
-// yamlNote is note as the script writes it, without its final newlines.
-const yamlNote = `"\n \"two\"\x09lines: ${JOIN_TOKEN} $(TALOS_TOKEN) \\ ` + "`id`" + `"`
+// yamlNote is note as the script writes it.
+const yamlNote = `"\n \"two\"\x09lines: ${JOIN_TOKEN} $(TALOS_TOKEN) \\ ` + "`id`" + `\n\n"`
 
 func TestSkeleton(t *testing.T) {
 	want := strings.NewReplacer(
@@ -403,6 +403,16 @@ func TestSensitive(t *testing.T) {
 	r := readManifests(t, o.Bytes()).start(t, sh(), nil, cluster{})
 	require.Zero(t, r.exit, r.stderr)
 	require.Equal(t, mirrorPatch, readTemplate(t, r.applied).Spec.Template.Spec.StrategicPatches[0])
+}
+
+// Seconds 0 means at once to Kubernetes, and none that the Job stays: neither is the default.
+func TestTTL(t *testing.T) {
+	for ttl, want := range map[time.Duration]int{0: 600, DeleteAtOnce: 0, time.Second: 1, time.Hour: 3600} {
+		j := patchesJob()
+		j.TTL = ttl
+		p := readManifests(t, mustManifests(t, j).Bytes())
+		require.Equal(t, want, p.job["spec"].(map[string]any)["ttlSecondsAfterFinished"])
+	}
 }
 
 func TestJobName(t *testing.T) {

@@ -78,7 +78,7 @@ func Manifests(j Job) (Objects, error) {
 	if o.transport != InCommand {
 		if n := len(script.Bytes()); n > maxMounted {
 			return Objects{}, &Error{
-				Path: "template", Offset: -1, Reason: fmt.Sprintf("a script of %d bytes", n),
+				Path: "template", Reason: fmt.Sprintf("a script of %d bytes", n),
 				Fix: fmt.Sprintf("want at most %d, the limit of a ConfigMap and of a Secret", maxMounted),
 			}
 		}

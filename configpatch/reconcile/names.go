@@ -75,17 +75,20 @@ func (p *problems) metadata(path string, labels, annotations map[string]string) 
 	}
 }
 
+// lineAt returns the line, from 1, of a byte of s.
+func lineAt(s string, offset int) int { return strings.Count(s[:offset], "\n") + 1 }
+
 // text reports what a string of the Kubernetes API cannot hold.
 func (p *problems) text(path, s string) bool {
 	for i, r := range s {
 		if r == utf8.RuneError {
 			if _, n := utf8.DecodeRuneInString(s[i:]); n == 1 {
-				*p = append(*p, &Error{Path: path, Offset: i, Reason: "invalid UTF-8", Fix: "want UTF-8: Kubernetes holds no other text"})
+				*p = append(*p, &Error{Path: path, Line: lineAt(s, i), Offset: i, Reason: "invalid UTF-8", Fix: "want UTF-8: Kubernetes holds no other text"})
 				return false
 			}
 		}
 		if r == 0 {
-			*p = append(*p, &Error{Path: path, Offset: i, Reason: "NUL byte", Fix: "want text: no shell carries this byte"})
+			*p = append(*p, &Error{Path: path, Line: lineAt(s, i), Offset: i, Reason: "NUL byte", Fix: "want text: no shell carries this byte"})
 			return false
 		}
 	}

@@ -72,7 +72,7 @@ func NodesScript(n Nodes) (escape.Script, error) {
 	}
 	script, err := escape.Program(parts...)
 	if err != nil {
-		return escape.Script{}, &Error{Path: "script", Offset: -1, Err: err}
+		return escape.Script{}, &Error{Path: "script", Err: err}
 	}
 	return script, nil
 }

@@ -70,5 +70,5 @@ addresses[4]: repeated address "192.0.2.1" (want each node once)
 mode: unknown mode "now" (want no-reboot, auto, reboot, staged or try)
 patches[0]: 131079 bytes (want at most 131071, which is what Linux takes as one argument)
 patches[1]: line 1: a list, as a JSON 6902 patch is (want a map: Talos applies JSON 6902 to no configuration of several documents)
-patches[2]: offset 0: NUL byte (want text: no shell carries this byte)`)
+patches[2]: line 1: NUL byte (want text: no shell carries this byte)`)
 }

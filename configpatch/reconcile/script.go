@@ -28,7 +28,7 @@ func Script(t Template) (escape.Script, error) {
 
 // get prints what kubectl finds, once it is there. kubectl 1.32 prints
 // nothing and exits with 0 for a JSONPath that leads nowhere, so nothing is
-// "not there yet". What the shell calls here happens in $( ), where some shells
+// "not there yet". The x keeps final newlines, which $( ) drops. What the shell calls here happens in $( ), where some shells
 // do not keep set -e: each command that can fail is asked.
 const get = `
 reconcile_get() {
@@ -36,8 +36,8 @@ reconcile_get() {
   shift
   reconcile_try=1
   while :; do
-    if reconcile_value=$(kubectl get "$@") && [ -n "$reconcile_value" ]; then
-      printf '%s' "$reconcile_value" || return 1
+    if reconcile_value=$(kubectl get "$@" && printf x) && [ "$reconcile_value" != x ]; then
+      printf '%s' "${reconcile_value%x}" || return 1
       return 0
     fi
     if [ "$reconcile_try" -ge "$reconcile_tries" ]; then
@@ -52,7 +52,7 @@ reconcile_get() {
 `
 
 // decode prints the text behind the base64 that get finds. Whether all of it came through is
-// seen by encoding it again: $( ) drops NUL bytes, but in zsh; and final newlines, hence the x.
+// seen by encoding it again: $( ) drops NUL bytes, but in zsh.
 const decode = `
 reconcile_decode() {
   reconcile_what=$1
@@ -105,7 +105,7 @@ func (t Template) script() (escape.Script, error) {
 		if err == nil {
 			return script, nil
 		}
-		p = append(p, &Error{Path: "script", Offset: -1, Err: err})
+		p = append(p, &Error{Path: "script", Err: err})
 	}
 	return escape.Script{}, errors.Join(p...)
 }
@@ -160,7 +160,7 @@ func (t Template) apply() (escape.Shell, error) {
 		doc, err = escape.Heredoc(cmd, body...)
 	}
 	if err != nil {
-		return escape.Shell{}, &Error{Path: "template", Offset: -1, Err: err}
+		return escape.Shell{}, &Error{Path: "template", Err: err}
 	}
 	return doc, nil
 }

@@ -38,6 +38,10 @@ type Template struct {
 
 	// Skeleton is a machine configuration in which ${NAME} stands for the Input
 	// of that name; everything else is literal. No untrusted text belongs into it: text that reads ${NAME} would be an input.
+	//
+	// No value may change what the skeleton is as YAML. So an input stands in quotes, in a
+	// block, or beside text that makes a string of any value, as https://${ADDRESS}:6443 does; escape.Port may stand alone,
+	// as a number; escape.Any must stand alone, without quotes, as the whole of a value.
 	Skeleton string
 	Inputs   []Input
 
@@ -147,35 +151,31 @@ func (p *problems) skeleton(t Template, sensitive *bool) {
 		}
 		r := []rune(t.Skeleton[i:])[0]
 		*p = append(*p, &Error{
-			Path: "skeleton", Line: strings.Count(t.Skeleton[:i], "\n") + 1, Offset: i,
+			Path: "skeleton", Line: lineAt(t.Skeleton, i), Offset: i,
 			Reason: fmt.Sprintf("the character %U beside inputs", r), Fix: fix,
 		})
 		return
 	}
-	filled := t.Skeleton
-	for _, in := range t.Inputs {
-		// A word that is YAML wherever a live value may stand, and no secret.
-		value := "x"
-		if in.form() == escape.Any {
-			value = `"x"`
-		}
-		filled = strings.ReplaceAll(filled, "${"+in.Name+"}", value)
-	}
-	if p.maps("skeleton", filled, sensitive) == 0 {
+	marked, m := markInputs(t.Skeleton, t.Inputs)
+	before := len(*p)
+	if p.maps("skeleton", marked, sensitive, m) == 0 {
 		p.add("skeleton", "want a machine configuration", "empty skeleton")
+	}
+	if len(*p) == before {
+		p.comments(m)
 	}
 }
 
 // patch checks that text is a strategic-merge patch.
 func (p *problems) patch(path, text string, sensitive *bool) {
-	if p.text(path, text) && p.maps(path, text, sensitive) == 0 {
+	if p.text(path, text) && p.maps(path, text, sensitive, nil) == 0 {
 		p.add(path, "want a strategic-merge patch", "empty patch")
 	}
 }
 
-// maps checks that text is YAML documents which are maps, and returns their
-// number. A document without content does not count and is none of the problems.
-func (p *problems) maps(path, text string, sensitive *bool) (n int) {
+// maps checks that text is YAML documents which are maps, and the places of the inputs
+// when it is a skeleton, and returns their number. A document without content does not count and is none of the problems.
+func (p *problems) maps(path, text string, sensitive *bool, m *marks) (n int) {
 	if strings.Contains(text, "PRIVATE KEY-----") {
 		*sensitive = true
 	}
@@ -192,7 +192,7 @@ func (p *problems) maps(path, text string, sensitive *bool) (n int) {
 			return n + 1
 		}
 		if err != nil {
-			*p = append(*p, &Error{Path: path, Offset: -1, Reason: "invalid YAML", Err: err})
+			*p = append(*p, &Error{Path: path, Reason: "invalid YAML", Err: err})
 			return n + 1
 		}
 		if doc.Kind != yaml.DocumentNode || len(doc.Content) == 0 || doc.Content[0].Tag == "!!null" {
@@ -201,14 +201,17 @@ func (p *problems) maps(path, text string, sensitive *bool) (n int) {
 		n++
 		switch top := doc.Content[0]; top.Kind {
 		case yaml.MappingNode:
-			*sensitive = *sensitive || holdsSecret(top)
+			*sensitive = *sensitive || holdsSecret(top, m)
+			if m != nil {
+				p.places(m, top, false, false)
+			}
 		case yaml.SequenceNode:
 			*p = append(*p, &Error{
-				Path: path, Line: top.Line, Offset: -1, Reason: "a list, as a JSON 6902 patch is",
+				Path: path, Line: top.Line, Reason: "a list, as a JSON 6902 patch is",
 				Fix: "want a map: Talos applies JSON 6902 to no configuration of several documents",
 			})
 		default:
-			*p = append(*p, &Error{Path: path, Line: top.Line, Offset: -1, Reason: "text", Fix: "want a map"})
+			*p = append(*p, &Error{Path: path, Line: top.Line, Reason: "text", Fix: "want a map"})
 		}
 	}
 }
@@ -223,19 +226,27 @@ var secretKeys = map[string]bool{
 }
 
 // holdsSecret tells whether a key below n is one of secretKeys and has a value
-// that is not an input. An input's value is not in the script, so x, which stands for it, is no secret.
-func holdsSecret(n *yaml.Node) bool {
+// that is not an input: an input's value is not in the script. A map behind an alias is looked at where its anchor is.
+func holdsSecret(n *yaml.Node, m *marks) bool {
 	for i, c := range n.Content {
 		if n.Kind == yaml.MappingNode && i%2 == 0 {
-			v := n.Content[i+1]
-			if secretKeys[c.Value] && v.Tag != "!!null" && v.Kind == yaml.ScalarNode && v.Value != "" && v.Value != "x" {
+			key, v := anchored(c), anchored(n.Content[i+1])
+			if secretKeys[key.Value] && v.Tag != "!!null" && v.Kind == yaml.ScalarNode && v.Value != "" && !m.whole(v.Value) {
 				return true
 			}
-		} else if holdsSecret(c) {
+		} else if holdsSecret(c, m) {
 			return true
 		}
 	}
 	return false
+}
+
+// anchored returns what n is an alias of, or n.
+func anchored(n *yaml.Node) *yaml.Node {
+	for n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	return n
 }
 
 func (t Template) patches() []string {
@@ -287,7 +298,7 @@ func (t Template) body() (parts []escape.Part, text string, err error) {
 	}
 	data, err := escape.Skeleton(literalBody(t.Skeleton, specIndent+2), forms)
 	if err != nil {
-		return nil, "", &Error{Path: "skeleton", Offset: -1, Err: err}
+		return nil, "", &Error{Path: "skeleton", Err: err}
 	}
 	return append([]escape.Part{escape.Text(text + literalHeader(t.Skeleton) + "\n")}, data...), "", nil
 }
