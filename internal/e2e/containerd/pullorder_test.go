@@ -1,8 +1,10 @@
 package containerd_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
@@ -16,6 +18,8 @@ import (
 	"github.com/containerd/containerd/v2/core/remotes/docker/config"
 
 	"github.com/mirrorpatch/mirrorpatch/mirrors"
+	"github.com/mirrorpatch/mirrorpatch/mirrors/convert"
+	"github.com/mirrorpatch/mirrorpatch/mirrors/convert/hosts"
 )
 
 // recipe makes a Set out of bytes; free is text that stands where a name of a
@@ -196,6 +200,7 @@ func samePullOrder(t *testing.T, set mirrors.Set, imageCache bool) (lookups int)
 	dirs, hostsErr := hostsDirectory(set, root)
 	if hostsErr == nil {
 		write(t, root, dirs)
+		sameFiles(t, set, root, dirs)
 	}
 	registries := append(keys(set.Mirrors), keys(set.Config)...)
 	registries = append(registries, "docker.io", "m1.internal", "localhost:5000", "m2.internal:5000", "other.internal", "[fd00::1]:5000")
@@ -209,10 +214,10 @@ func samePullOrder(t *testing.T, set mirrors.Set, imageCache bool) (lookups int)
 		lookups++
 
 		ctx, errs := logErrors(context.Background())
-		hosts, err := config.ConfigureHosts(ctx, config.HostOptions{HostDir: config.HostDirFromRoot(root)})(order.Registry)
+		list, err := config.ConfigureHosts(ctx, config.HostOptions{HostDir: config.HostDirFromRoot(root)})(order.Registry)
 		logged := errs()
 		var got, want []string
-		for _, h := range hosts {
+		for _, h := range list {
 			got = append(got, describe(t, set, h))
 		}
 		for _, a := range order.Containerd {
@@ -274,6 +279,32 @@ func samePullOrder(t *testing.T, set mirrors.Set, imageCache bool) (lookups int)
 	return lookups
 }
 
+// sameFiles compares the files of package hosts, which refuses a Set in which
+// Check finds errors, with what Talos writes.
+func sameFiles(t *testing.T, set mirrors.Set, root string, dirs map[string]map[string]string) {
+	t.Helper()
+	files, _, err := hosts.Write(set, hosts.InFolder(root))
+	if err != nil {
+		if set.Check().Err() == nil {
+			t.Errorf("Check has no error, hosts.Write has: %v\n%+v", err, set)
+		}
+		return
+	}
+	want := convert.Files{}
+	for dir, names := range dirs {
+		for name, text := range names {
+			want[dir+"/"+name] = []byte(text)
+		}
+	}
+	if !maps.EqualFunc(files, want, bytes.Equal) {
+		t.Errorf("hosts.Write makes\n%q\nTalos\n%q\n%+v", files, want, set)
+	}
+	written++
+}
+
+// written counts the Sets that package hosts took.
+var written int
+
 // describe writes a host of containerd's list as the test writes an attempt.
 func describe(t *testing.T, set mirrors.Set, h docker.RegistryHost) string {
 	t.Helper()
@@ -312,6 +343,10 @@ func TestPullOrder(t *testing.T) {
 		}
 	}
 	t.Logf("PullOrder agrees with ConfigureHosts of containerd 2.4.2 on %d lookups in %d random Sets", lookups, sets)
+	if written < 100 {
+		t.Errorf("package hosts took %d of the Sets, want 100 at least", written)
+	}
+	t.Logf("hosts.Write makes the files of Talos 1.13.9 for %d of them, in which Check finds no error", written)
 }
 
 func FuzzPullOrder(f *testing.F) {
