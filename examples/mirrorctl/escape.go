@@ -80,7 +80,7 @@ func (t *tool) escape(place string, addNewline bool) error {
 	case "yaml":
 		out, err = escape.YAML(text)
 	case "helm":
-		out = escape.Helm(text)
+		out, err = escape.Helm(text)
 	}
 	if err != nil {
 		// The remedies of the library are its functions; here they are places.

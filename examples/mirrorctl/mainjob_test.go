@@ -194,7 +194,7 @@ func TestScriptAlone(t *testing.T) {
 // TestSources reads an input from each source, in the namespaces that are named.
 func TestSources(t *testing.T) {
 	const text = "a \"text\"\nof $(id) ${TALOS_TOKEN} lines\n\n"
-	skeleton := write(t, "worker.yaml", "version: v1alpha1\nmachine:\n  token: ${A}\n  sysctls:\n    a: ${B}\n    b: ${C}\n    c: ${D}\n    d: \"${E}:${F}\"\n    e: ${G}\n")
+	skeleton := write(t, "worker.yaml", "version: v1alpha1\nmachine:\n  token: \"${A}\"\n  sysctls:\n    a: \"${B}\"\n    b: ${C}\n    c: ${D}\n    d: \"${E}:${F}\"\n    e: ${G}\n")
 	args := append(shape(t, false), "--data", skeleton,
 		"--input", "A:token=jsonpath:elsewhere/tokens.example.com/one:{.status['a','b']}",
 		"--input", "B=secret:elsewhere/s:the.key",
