@@ -129,7 +129,11 @@ func FuzzRead(f *testing.F) {
 		src, report, err := dockerconfig.Read(data)
 		goldentest.Invariants(t, data, src, report, err)
 		if err == nil {
-			_, _, _ = dockerconfig.Write(src.Set)
+			if files, _, err := dockerconfig.Write(src.Set); err == nil {
+				if _, _, err := dockerconfig.Read(files["config.json"]); err != nil {
+					t.Errorf("what was written is refused: %v\n%q\n%s", err, data, files["config.json"])
+				}
+			}
 		}
 	})
 }
@@ -182,4 +186,13 @@ func TestSecrets(t *testing.T) {
 	} {
 		goldentest.Secrets(t, input, secret, dockerconfig.Read)
 	}
+}
+
+// TestWriteRefuses: encoding/json would put other characters in the place of a
+// byte that is not UTF-8.
+func TestWriteRefuses(t *testing.T) {
+	set := mirrors.Set{Config: map[string]mirrors.HostConfig{"m.example.com": {Auth: &mirrors.Auth{IdentityToken: mirrors.NewSecret("made-up\xff")}}}}
+	_, _, err := dockerconfig.Write(set)
+	require.Error(t, err)
+	assert.NotContains(t, err.Error(), "made-up")
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
 
@@ -54,6 +55,9 @@ func Write(set mirrors.Set, opts ...Option) (convert.Files, convert.Report, erro
 				w.Add(convert.Loss, "config", key, "auth", "several sorts of credentials; Talos uses the user name and the password, and so does the result", "keep one sort")
 			}
 			out.Auths[name] = authEntry{Auth: mirrors.NewSecret(base64.StdEncoding.EncodeToString([]byte(a.Username + ":" + a.Password.Reveal())))}
+		case !utf8.ValidString(a.IdentityToken.Reveal() + a.Auth.Reveal()):
+			return nil, convert.Report{}, mirrors.Findings{{Rule: "encoding", Severity: mirrors.SeverityError,
+				Path: mirrors.Place{Section: "config", Key: key, Field: "auth"}.String(), Message: "JSON cannot hold it", Fix: "want UTF-8"}}.Err()
 		case !a.IdentityToken.IsZero():
 			if !a.Auth.IsZero() {
 				w.Add(convert.Loss, "config", key, "auth", "several sorts of credentials; Talos uses the identity token, and so does the result", "keep one sort")

@@ -99,7 +99,11 @@ func FuzzRead(f *testing.F) {
 		src, report, err := dockerdaemon.Read(data)
 		goldentest.Invariants(t, data, src, report, err)
 		if err == nil {
-			_, _, _ = dockerdaemon.Write(src.Set)
+			if files, _, err := dockerdaemon.Write(src.Set); err == nil {
+				if _, _, err := dockerdaemon.Read(files["daemon.json"]); err != nil {
+					t.Errorf("what was written is refused: %v\n%q\n%s", err, data, files["daemon.json"])
+				}
+			}
 		}
 	})
 }

@@ -131,13 +131,14 @@ type host struct {
 	field tree.Field
 	url   string // as Talos needs it; empty for a root without server
 
-	overridePath bool
-	capabilities []string
-	tls          mirrors.TLS
-	tlsField     tree.Field
-	hasTLS       bool
-	auth         *mirrors.Auth
-	authField    tree.Field
+	overridePath      bool
+	capabilities      []tree.Text
+	capabilitiesField tree.Field
+	tls               mirrors.TLS
+	tlsField          tree.Field
+	hasTLS            bool
+	auth              *mirrors.Auth
+	authField         tree.Field
 }
 
 func (r *reader) hostsFile(root *tree.Node, data, folder, registry string) {
@@ -212,7 +213,10 @@ func (r *reader) registry(registry string, list []host, top host, server bool) {
 
 	// The root as an endpoint: it is another host, or the registry with settings
 	// that Talos applies to an endpoint only.
-	endpoint := top.url != "" && (!upstream || top.overridePath || len(list) > 0 && (top.hasTLS || len(top.capabilities) > 0))
+	endpoint := top.url != "" && (!upstream || top.overridePath || len(list) > 0 && (top.hasTLS || top.onlyMirrors() || !top.can("pull") || !top.can("resolve")))
+	if !endpoint {
+		r.missingCapabilities(top) // the fallback may do more than a mirror: push is nothing lost
+	}
 	if !endpoint && upstream && len(list) == 0 && top.hasTLS {
 		r.TLS(registry, top.tls, top.tlsField)
 		r.uses = append(r.uses, use{tree.UpstreamHost(registry), r.File, top.tlsField, true})
@@ -243,6 +247,7 @@ func (r *reader) host(registry string, h host) {
 		r.Fail("endpoint-syntax", h.field.Path, h.field.Key, tree.Quote(h.url)+" is no URL with a host; containerd would ignore the whole file", "want a URL such as https://m.example.com")
 		return
 	}
+	r.lostCapabilities(h)
 	r.Endpoint(registry, mirrors.Endpoint{URL: h.url, OverridePath: h.overridePath}, h.field)
 	if h.hasTLS {
 		r.TLS(name, h.tls, h.tlsField)
@@ -335,6 +340,8 @@ func (r *reader) settings(h *host, fields []tree.Field, folder string, root, url
 					r.Note(convert.Loss, f.Path, f.Key, "Talos has no dial_timeout; containerd's default is 30s", "drop it")
 				}
 			}
+		case "rewrite":
+			r.Note(convert.Loss, f.Path, f.Key, "rewrites, which only the containerd of k3s knows; Talos has none", "read the registries.yaml instead, which the format k3s can take in part")
 		default:
 			known := []string{"capabilities", "ca", "client", "skip_verify", "header", "override_path", "dial_timeout"}
 			if root {
@@ -347,20 +354,41 @@ func (r *reader) settings(h *host, fields []tree.Field, folder string, root, url
 }
 
 func (r *reader) capabilities(h *host, f tree.Field) {
+	h.capabilitiesField = f
 	for _, t := range r.Texts(f) {
-		c := strings.ToLower(t.Value)
-		h.capabilities = append(h.capabilities, c)
-		switch c {
-		case "pull", "resolve":
-		case "push", "referrers":
-			r.Note(convert.Loss, t.Path, t.At, fmt.Sprintf("Talos gives a mirror the capabilities pull and resolve, not %q", c), "drop it; a node's kubelet only pulls")
+		switch c := strings.ToLower(t.Value); c {
+		case "pull", "resolve", "push", "referrers":
+			h.capabilities = append(h.capabilities, tree.Text{Value: c, Path: t.Path, At: t.At})
 		default:
 			r.Fail("wrong-value", t.Path, t.At, fmt.Sprintf("unknown capability %q; containerd would ignore the whole file", t.Value), "want pull, resolve, push or referrers")
 		}
 	}
+}
+
+// can reports whether a host has a capability. Without any it has all.
+func (h host) can(capability string) bool {
+	return len(h.capabilities) == 0 || slices.ContainsFunc(h.capabilities, func(t tree.Text) bool { return t.Value == capability })
+}
+
+// onlyMirrors reports whether the capabilities are those that Talos gives a mirror.
+func (h host) onlyMirrors() bool {
+	return len(h.capabilities) > 0 && h.can("pull") && h.can("resolve") && !h.can("push") && !h.can("referrers")
+}
+
+// lostCapabilities reports how a mirror of Talos differs.
+func (r *reader) lostCapabilities(h host) {
+	for _, t := range h.capabilities {
+		if t.Value == "push" || t.Value == "referrers" {
+			r.Note(convert.Loss, t.Path, t.At, fmt.Sprintf("Talos gives a mirror the capabilities pull and resolve, not %q", t.Value), "drop it; a node's kubelet only pulls")
+		}
+	}
+	r.missingCapabilities(h)
+}
+
+func (r *reader) missingCapabilities(h host) {
 	for _, c := range []string{"pull", "resolve"} {
-		if len(h.capabilities) > 0 && !slices.Contains(h.capabilities, c) {
-			r.Note(convert.Changed, f.Path, f.Key, fmt.Sprintf("without the capability %q; Talos gives a mirror pull and resolve", c), "drop the host when it must not be used for that")
+		if !h.can(c) {
+			r.Note(convert.Changed, h.capabilitiesField.Path, h.capabilitiesField.Key, fmt.Sprintf("without the capability %q; on Talos every host has pull and resolve", c), "drop the host when it must not be used for that")
 		}
 	}
 }

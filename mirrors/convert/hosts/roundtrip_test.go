@@ -248,7 +248,11 @@ func FuzzRead(f *testing.F) {
 		src, report, err := hosts.Read(dir)
 		goldentest.Invariants(t, data, src, report, err)
 		if err == nil {
-			_, _, _ = hosts.Write(src.Set)
+			if files, _, err := hosts.Write(src.Set); err == nil && len(files) > 0 {
+				if _, _, err := hosts.Read(asFS(files)); err != nil {
+					t.Errorf("what was written is refused: %v\n%q\n%s", err, data, files["r.example.com/hosts.toml"])
+				}
+			}
 		}
 	})
 }

@@ -12,7 +12,7 @@
 //	                                                   config[H].tls, with the files' contents
 //	--disable-default-registry-endpoint                skipFallback of each mirror
 //
-// The rules are those of k3s's pkg/agent/containerd (v1.34): an endpoint
+// The rules are those of k3s's pkg/agent/containerd: an endpoint
 // without a scheme is https; a path is used as it is written, nothing
 // appended; the registry itself comes last, with the settings that configs has
 // for it, unless the node was started with --disable-default-registry-endpoint,

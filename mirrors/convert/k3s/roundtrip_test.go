@@ -301,7 +301,11 @@ func FuzzRead(f *testing.F) {
 		src, report, err := k3s.Read(data, k3s.WithFiles(files), k3s.DisableDefaultRegistryEndpoint())
 		goldentest.Invariants(t, data, src, report, err)
 		if err == nil {
-			_, _, _ = k3s.Write(src.Set)
+			if files, _, err := k3s.Write(src.Set); err == nil {
+				if _, _, err := k3s.Read(files["registries.yaml"]); err != nil {
+					t.Errorf("what was written is refused: %v\n%q\n%s", err, data, files["registries.yaml"])
+				}
+			}
 		}
 	})
 }

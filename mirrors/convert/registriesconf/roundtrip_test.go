@@ -169,7 +169,11 @@ func FuzzRead(f *testing.F) {
 		src, report, err := registriesconf.Read(data, registriesconf.WithDropIns(fstest.MapFS{"registries.conf.d/a.conf": {Data: data}}))
 		goldentest.Invariants(t, data, src, report, err)
 		if err == nil {
-			_, _, _ = registriesconf.Write(src.Set)
+			if files, _, err := registriesconf.Write(src.Set); err == nil {
+				if _, _, err := registriesconf.Read(files["registries.conf"]); err != nil {
+					t.Errorf("what was written is refused: %v\n%q\n%s", err, data, files["registries.conf"])
+				}
+			}
 		}
 	})
 }

@@ -117,7 +117,11 @@ func FuzzRead(f *testing.F) {
 		src, report, err := talosctlflags.Read(data)
 		goldentest.Invariants(t, data, src, report, err)
 		if err == nil {
-			_, _, _ = talosctlflags.Write(src.Set, talosctlflags.ForClusterCreate())
+			if files, _, err := talosctlflags.Write(src.Set, talosctlflags.ForClusterCreate()); err == nil && len(files["flags"]) > 0 {
+				if _, _, err := talosctlflags.Read(files["flags"]); err != nil {
+					t.Errorf("what was written is refused: %v\n%q\n%s", err, data, files["flags"])
+				}
+			}
 		}
 	})
 }
