@@ -15,7 +15,7 @@
 //	the same, through base64         KubeletBase64       all               over 131071 bytes
 //	YAML scalar, one line            YAML                UTF-8             NUL
 //	YAML literal block               YAMLBlock           printable UTF-8   controls, CR, U+2028, U+FEFF, …
-//	text of a Helm template          Helm                all
+//	text of a Helm template          Helm                all but this      <no value>
 //	script in a Job in a chart       Script.HelmCommand  as Kubelet
 //
 // Start with [Program]: it makes a [Script] of pieces of type [Shell]. Only

@@ -13,9 +13,9 @@ import (
 // first, and the text has one line for each.
 type Error struct {
 	Path   string // where in the call: "parts[1].body[2]"; empty at the top
-	Place  string // where the text was to stand: "word", "heredoc", "literal", "live", "program", "kubelet", "yaml"
+	Place  string // where the text was to stand: "word", "heredoc", "literal", "assign", "live", "skeleton", "program", "kubelet", "yaml", "helm"
 	Name   string // the live variable or the input that it is about, or empty
-	Offset int    // the byte in the caller's string, from 0; -1 when there is none
+	Offset int    // the byte in the caller's string, counted from 0; -1, not 0, when there is none
 	Reason string // what is wrong
 	Fix    string // what to do instead
 	Err    error  // the cause, or nil

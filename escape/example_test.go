@@ -113,7 +113,7 @@ func ExampleProgram_errors() {
 	fmt.Println(err)
 	// Output:
 	// parts[0]: literal: byte 5: a single quote is left open (close it; untrusted text goes through Word)
-	// parts[1]: word: byte 1: byte 0x00 cannot stand in a shell script, an argument or a variable (remove it, or carry the data as base64)
+	// parts[1]: word: byte 1: byte 0x00 cannot stand in a shell script (remove it, or carry the data as base64)
 	// parts[2]: live "PATH": a name that shells or programs give a meaning of their own (choose a longer one, such as APP_PATH)
 }
 
@@ -153,7 +153,7 @@ func ExampleYAMLBlock() {
 
 func ExampleHelm() {
 	fmt.Println(escape.Helm("{{ .Values.x }} {"))
-	// Output: {{"{"}}{{"{"}} .Values.x }} {{"{"}}
+	// Output: {{"{"}}{{"{"}} .Values.x }} {{"{"}} <nil>
 }
 
 func ExampleSkeleton() {

@@ -4,8 +4,9 @@ import _ "embed"
 
 // HelmCommand is the script as a YAML scalar for the command of a Job in a
 // chart's template: the kubelet's layer, then YAML, then Helm, in the one order
-// that is right. The scalar holds no brace, so that the template engine finds
-// nothing in it. It refuses what [Script.Kubelet] refuses.
+// that is right. The scalar holds no { and no <, so that Helm finds no action in
+// it, and no <no value>, which it would delete. It refuses what
+// [Script.Kubelet] refuses.
 func (s Script) HelmCommand() (string, error) {
 	arg, err := s.Kubelet()
 	if err != nil {
@@ -24,8 +25,9 @@ var helpers string
 // line behind the delimiter. It takes a dict: command, a string that the chart's
 // author writes; and either text, a string of any content, or parts, a list of
 // (dict "text" STRING) and (dict "live" "NAME"). It fails the rendering on NUL,
-// 0x01, a body without a final newline, and a body in which every letter from
-// A to Z begins a line.
+// 0x01, a body without a final newline, a body in which every letter from A to
+// Z begins a line, and a body that holds <no value>: Helm 3.22.0 deletes that
+// from what it has rendered, and the rest of such a line could be the delimiter.
 //
 // mirrorpatch.command takes a finished script, a string, and prints it as one
 // YAML double-quoted scalar for a container's command, kubelet layer included.

@@ -30,6 +30,7 @@ it, and checks what a live variable may be.
 {{- end -}}
 {{- end -}}
 {{- if and $body (not (hasSuffix "\n" $body)) -}}{{- fail "mirrorpatch.heredoc: the body does not end in a newline, which no here-document can express" -}}{{- end -}}
+{{- if contains "<no value>" $body -}}{{- fail "mirrorpatch.heredoc: the body holds <no value>, which Helm deletes from what it has rendered" -}}{{- end -}}
 {{- $delimiter := "" -}}
 {{- range $initial := splitList "" "EABCDFGHIJKLMNOPQRSTUVWXYZ" -}}
 {{- if and (not $delimiter) (not (regexMatch (printf "(?m)^\t*%s" $initial) $body)) -}}{{- $delimiter = printf "%sOF" $initial -}}{{- end -}}

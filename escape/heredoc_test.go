@@ -27,8 +27,8 @@ func TestHeredoc(t *testing.T) {
 		{"live at the end", Lit("cat"), []Part{ip}, "error: body: heredoc: the body does not end in a newline, which no here-document can express (end it with Text(\"\\n\"), or give the bytes to printf %s as a Word)"},
 		{"all at once", Join(Lit("cat '"), Word("a\x00")), []Part{Text("\x01\x00"), nil, Live("PATH", Form{}), Live("X", Any)},
 			"error: cmd.parts[0]: literal: byte 4: a single quote is left open (close it; untrusted text goes through Word)\n" +
-				"cmd.parts[1]: word: byte 1: byte 0x00 cannot stand in a shell script, an argument or a variable (remove it, or carry the data as base64)\n" +
-				"body[0]: heredoc: byte 1: byte 0x00 cannot stand in a shell script, an argument or a variable (remove it, or carry the data as base64)\n" +
+				"cmd.parts[1]: word: byte 1: byte 0x00 cannot stand in a shell script (remove it, or carry the data as base64)\n" +
+				"body[0]: heredoc: byte 1: byte 0x00 cannot stand in a shell script (remove it, or carry the data as base64)\n" +
 				"body[0]: heredoc: byte 0: byte 0x01 cannot stand in an unquoted here-document: bash 4.4 drops it and the escape behind it (use HeredocQuoted or Word)\n" +
 				"body[1]: heredoc: a nil Part (use Text, or leave it out)\n" +
 				"body[2]: live \"PATH\": a name that shells or programs give a meaning of their own (choose a longer one, such as APP_PATH)\n" +

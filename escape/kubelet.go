@@ -16,11 +16,14 @@ const MaxArgument = 131071
 // values of the container's environment before any shell runs, and $$ by $;
 // each $ is doubled here, so that the shell gets the script as it is.
 //
-// A script that is not valid UTF-8, which no Kubernetes string can hold, and
+// The zero Script, a script that is not valid UTF-8, which no Kubernetes string can hold, and
 // one of more than [MaxArgument] bytes are errors. A script in a mounted file
 // does not pass this layer: use [Script.Bytes] there.
 func (s Script) Kubelet() (string, error) {
 	var errs []*Error
+	if s.text == "" {
+		errs = append(errs, noScript())
+	}
 	if i := invalidUTF8(s.text); i >= 0 {
 		errs = append(errs, &Error{Place: "kubelet", Offset: i, Reason: fmt.Sprintf("line %d is not valid UTF-8, and a Kubernetes string is", 1+strings.Count(s.text[:i], "\n")),
 			Fix: "use KubeletBase64, or mount the script from a ConfigMap's binaryData"})
@@ -63,6 +66,11 @@ func AppendKubelet(dst []byte, s string) []byte { return kubeletString.append(ds
 // (Kubernetes 1.33).
 var kubeletString = newPrefixing('$', "$")
 
+// noScript is the error for the zero Script, which a Job would run with success.
+func noScript() *Error {
+	return &Error{Place: "kubelet", Offset: -1, Reason: "no script", Fix: "use what Program returns, and look at its error"}
+}
+
 func tooLong(n int) *Error {
 	return &Error{Place: "kubelet", Offset: -1, Reason: fmt.Sprintf("%d bytes, and Linux takes at most %d in one argument", n, MaxArgument),
 		Fix: "mount it as a file from a ConfigMap, or from a Secret when it holds one"}
@@ -90,6 +98,9 @@ func invalidUTF8(s string) int {
 // or fails, and when not all of the script arrives. Base64 takes a third more
 // room of the [MaxArgument] bytes.
 func (s Script) KubeletBase64() (string, error) {
+	if s.text == "" {
+		return "", noScript()
+	}
 	encoded := base64.StdEncoding.EncodeToString([]byte(s.text + endMark))
 	wrapper := `LC_ALL=C
 export LC_ALL

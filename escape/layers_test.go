@@ -142,6 +142,40 @@ func TestYAML(t *testing.T) {
 	}
 }
 
+func TestYAMLErrors(t *testing.T) {
+	for _, c := range []struct {
+		in, want string
+	}{
+		{"a\x00b", "yaml: byte 1: byte 0x00 is no text (remove it, or carry the data as base64)"},
+		{"a\xffb", "yaml: byte 1: not valid UTF-8, which YAML cannot hold (carry the data as base64)"},
+		{"\x00\xff", "yaml: byte 0: byte 0x00 is no text (remove it, or carry the data as base64)\nyaml: byte 1: not valid UTF-8, which YAML cannot hold (carry the data as base64)"},
+	} {
+		if _, err := YAML(c.in); errorText(err) != c.want {
+			t.Errorf("%q: got %v", c.in, err)
+		}
+	}
+}
+
+// TestHelm: only what Helm deletes after rendering is refused; that everything
+// else comes out as it was is shown with Helm's own engine, in internal/e2e.
+func TestHelm(t *testing.T) {
+	for _, c := range []struct {
+		in, want, err string
+	}{
+		{"", "", ""},
+		{"{", `{{"{"}}`, ""},
+		{"{{ .x }}", `{{"{"}}{{"{"}} .x }}`, ""},
+		{"<no value", "<no value", ""},
+		{"< no value>", "< no value>", ""},
+		{"<no value>", "", "helm: byte 0: <no value>, which Helm deletes from what a template prints (carry the data as base64, or as a value through toJson)"},
+		{"{a<no <no value>value>", "", "helm: byte 6: <no value>, which Helm deletes from what a template prints (carry the data as base64, or as a value through toJson)"},
+	} {
+		if got, err := Helm(c.in); got != c.want || errorText(err) != c.err {
+			t.Errorf("%q: got %q, %v", c.in, got, err)
+		}
+	}
+}
+
 func inputsOf(list []string) []fragmentInput {
 	var inputs []fragmentInput
 	for _, s := range list {
@@ -172,7 +206,7 @@ func TestKubeletErrors(t *testing.T) {
 	for _, c := range []struct {
 		in, want string
 	}{
-		{"a\x00b", "kubelet: byte 1: byte 0x00 cannot stand in a shell script, an argument or a variable (remove it, or carry the data as base64)"},
+		{"a\x00b", "kubelet: byte 1: byte 0x00 cannot stand in an argument or an environment variable (remove it, or carry the data as base64)"},
 		{"a\xffb", "kubelet: byte 1: not valid UTF-8, and a Kubernetes string is (carry the data as base64)"},
 		{"a\xed\xa0\x80", "kubelet: byte 1: not valid UTF-8, and a Kubernetes string is (carry the data as base64)"},
 		{"\ufffd\xc3", "kubelet: byte 3: not valid UTF-8, and a Kubernetes string is (carry the data as base64)"},

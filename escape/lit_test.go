@@ -69,7 +69,7 @@ var literals = []struct {
 	{"echo $[1]", "literal: byte 5: a $ that shells read differently (write $NAME, ${NAME}, $( ), $(( )), or \\$ for the character)"},
 	{"echo $\\\n(id)", "literal: byte 5: a $ that shells read differently (write $NAME, ${NAME}, $( ), $(( )), or \\$ for the character)"},
 	{"x=$(case $y in a) id;; esac)", "literal: byte 4: case within $( ) (put it into a function and call that)"},
-	{"a\x00b", "literal: byte 1: byte 0x00 cannot stand in a shell script, an argument or a variable (remove it, or carry the data as base64)"},
+	{"a\x00b", "literal: byte 1: byte 0x00 cannot stand in a shell script (remove it, or carry the data as base64)"},
 }
 
 func TestLit(t *testing.T) {
@@ -161,7 +161,7 @@ func TestSeams(t *testing.T) {
 		{[]Shell{Lit("("), Lit("(id)"), Lit(")")}, "parts[1]: literal: byte 0: makes (( with the piece before it, which is arithmetic in some shells (put a blank between them)"},
 		{[]Shell{Lit("f"), Lit("() { id; }\n")}, "parts[1]: literal: byte 0: a ( at its start becomes part of the word before it (put a blank between them, or write f() in one literal)"},
 		{[]Shell{Join(Lit("'"), Word("\x00")), Lit("`")}, "parts[0].parts[0]: literal: byte 0: a single quote is left open (close it; untrusted text goes through Word)\n" +
-			"parts[0].parts[1]: word: byte 0: byte 0x00 cannot stand in a shell script, an argument or a variable (remove it, or carry the data as base64)\n" +
+			"parts[0].parts[1]: word: byte 0: byte 0x00 cannot stand in a shell script (remove it, or carry the data as base64)\n" +
 			"parts[1]: literal: byte 0: a backquote (write $( ))"},
 	} {
 		_, err := Program(c.parts...)

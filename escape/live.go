@@ -18,6 +18,11 @@ type Variable struct {
 // letters, digits and underscores, and none that a shell or this package's
 // scripts use themselves. A wrong name or the zero Form is an error wherever
 // the variable is used.
+//
+// A form does not make a value a string to YAML. Bare, the DNS name null is
+// nothing, the base64 1e50 and the token 123456.1234567890123456 are numbers,
+// and - fd00:: begins a mapping: in YAML, write double quotes around the
+// variable. No form but [Any] and [Chars] takes a double quote or a backslash.
 func Live(name string, form Form) Variable { return Variable{name, form} }
 
 // Name is the variable's name.

@@ -3,7 +3,7 @@ package escape
 import "fmt"
 
 // Script is a whole POSIX shell script, made by [Program]. The zero value is
-// the empty script.
+// no script: it has no bytes, and every method that returns an error refuses it.
 type Script struct {
 	text string
 }

@@ -32,7 +32,7 @@ func whole(t testing.TB, s string) (Script, string) {
 	return script, s + "\nzero\n" + s + " 192.0.2.1" + s + "\n" + s + "\n"
 }
 
-var hostileText = "$(BOOTSTRAP_TOKEN) ${SECRET} $SECRET $$(SECRET) $$ `id` \\ \\$(id) {{ .Values.x }} {{- \"x\" }} ' \" é\u0085\u2028\ufeff\t\nEOF\nAEOF\n\\\n<<EOF\n---\n# c\n!! %s"
+var hostileText = "$(BOOTSTRAP_TOKEN) ${SECRET} $SECRET $$(SECRET) $$ `id` \\ \\$(id) {{ .Values.x }} {{- \"x\" }} <no value>EOF ' \" é\u0085\u2028\ufeff\t\nEOF\nAEOF\n\\\n<<EOF\n---\n# c\n!! %s"
 
 // TestTransports: a script comes out of each transport as it went in, and runs.
 func TestTransports(t *testing.T) {
@@ -49,7 +49,7 @@ func TestTransports(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.ContainsAny(scalar, "{\n") {
+	if strings.ContainsAny(scalar, "{<\n") {
 		t.Errorf("a brace or a newline in %s", scalar)
 	}
 	var fromChart string
@@ -85,6 +85,22 @@ func TestTransports(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestNoScript: whoever drops the error of Program does not get a Job that does
+// nothing and succeeds.
+func TestNoScript(t *testing.T) {
+	script, _ := Program(Word("a\x00"))
+	for name, f := range map[string]func() (string, error){"Kubelet": script.Kubelet, "KubeletBase64": script.KubeletBase64, "HelmCommand": script.HelmCommand} {
+		if got, err := f(); got != "" || errorText(err) != "kubelet: no script (use what Program returns, and look at its error)" {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+	if empty, err := Program(); err != nil {
+		t.Error(err)
+	} else if _, err := empty.Kubelet(); err != nil {
+		t.Errorf("a program of no parts: %v", err)
+	}
 }
 
 // TestBase64Fails: no base64, one that fails, and one that gives half.

@@ -10,6 +10,9 @@ import (
 // literal, ${NAME} of a name that is not declared too. An input of form [Any]
 // stands there as its YAML scalar ([Variable.YAML]).
 //
+// In YAML, write double quotes around an input of another form, or put it
+// beside text that makes a string of any value: see [Live].
+//
 // No untrusted text belongs into a skeleton: what it says in ${…} would become
 // live. An input that the text does not use, an invalid name and the zero Form
 // are errors.

@@ -34,5 +34,12 @@ var word = newReplacing('\'', `'\''`)
 
 // nul is the error for a NUL at offset i.
 func nul(place string, i int) *Error {
-	return &Error{Place: place, Offset: i, Reason: "byte 0x00 cannot stand in a shell script, an argument or a variable", Fix: "remove it, or carry the data as base64"}
+	reason := "byte 0x00 cannot stand in a shell script"
+	switch place {
+	case "kubelet":
+		reason = "byte 0x00 cannot stand in an argument or an environment variable"
+	case "yaml":
+		reason = "byte 0x00 is no text"
+	}
+	return &Error{Place: place, Offset: i, Reason: reason, Fix: "remove it, or carry the data as base64"}
 }

@@ -32,13 +32,14 @@ func AppendYAML(dst []byte, s string) []byte { return appendYAML(dst, s, false) 
 
 const hexDigits = "0123456789abcdef"
 
-func appendYAML(dst []byte, s string, brace bool) []byte {
+// appendYAML writes { and < as escapes when the scalar is to stand in a chart.
+func appendYAML(dst []byte, s string, chart bool) []byte {
 	dst = append(dst, '"')
 	start := 0
 	for i := 0; i < len(s); {
 		c := s[i]
 		if c < utf8.RuneSelf {
-			if c >= ' ' && c < 0x7f && c != '"' && c != '\\' && !(brace && c == '{') {
+			if c >= ' ' && c < 0x7f && c != '"' && c != '\\' && !(chart && (c == '{' || c == '<')) {
 				i++
 				continue
 			}
