@@ -35,14 +35,6 @@ func Merge(set mirrors.Set, v Version, opts ...Option) (Patch, error) {
 	return patch, nil
 }
 
-func render(set mirrors.Set, form Form) []byte {
-	dst := make([]byte, 0, renderedSize(set))
-	if form == Documents {
-		return appendDocuments(dst, set)
-	}
-	return appendLegacy(dst, set)
-}
-
 // said returns the Set without the hosts that say nothing. It shares its
 // values with set.
 func said(set mirrors.Set) mirrors.Set {

@@ -66,7 +66,7 @@ func Migrate(current []byte) ([]byte, error) {
 		add.Config[host] = c
 	}
 	patch := Patch{name: "migrate.yaml", data: tree{{key: "machine", sub: tree{deletion("registries")}}}.append(nil, 0)}
-	if documents := appendDocuments(nil, add); len(documents) > 0 {
+	if documents := render(add, Documents); len(documents) > 0 {
 		patch.data = append(append(patch.data, "---\n"...), documents...)
 	}
 

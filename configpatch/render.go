@@ -17,49 +17,48 @@ const indentation = "                                "
 
 func appendIndent(dst []byte, n int) []byte { return append(dst, indentation[:4*n]...) }
 
-// keysOf returns the keys of a map, sorted.
-func keysOf[E any](m map[string]E) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
-
-// renderedSize is about what the Set needs as text: enough that appending to it
-// does not have to move what is there.
-func renderedSize(set mirrors.Set) int {
-	n := 64
+// render returns the Set in a form. Each map is gone through once, for its keys
+// and for about how much text it needs, so that appending need not move what is
+// there.
+func render(set mirrors.Set, form Form) []byte {
+	names, hosts := make([]string, 0, len(set.Mirrors)), make([]string, 0, len(set.Config))
+	size := 64
 	for name, m := range set.Mirrors {
-		n += 140 + len(name)
+		names = append(names, name)
+		size += 120 + len(name)
 		for _, e := range m.Endpoints {
-			n += 48 + len(e.URL)
+			size += 40 + len(e.URL)
 		}
 	}
 	for host, c := range set.Config {
-		n += 160 + 2*len(host)
+		hosts = append(hosts, host)
+		size += 160 + 2*len(host)
 		if a := c.Auth; a != nil {
-			n += 160 + 2*(len(a.Username)+len(a.Password.Reveal())+len(a.Auth.Reveal())+len(a.IdentityToken.Reveal()))
+			size += 160 + 2*(len(a.Username)+len(a.Password.Reveal())+len(a.Auth.Reveal())+len(a.IdentityToken.Reveal()))
 		}
 		if t := c.TLS; t != nil {
-			n += 240 + 2*len(t.CA)
+			size += 240 + 2*len(t.CA)
 			if id := t.ClientIdentity; id != nil {
-				n += 2 * (len(id.Certificate) + len(id.Key.Reveal()))
+				size += 2 * (len(id.Certificate) + len(id.Key.Reveal()))
 			}
 		}
 	}
-	return n
+	slices.Sort(names)
+	slices.Sort(hosts)
+	if form == Documents {
+		return appendDocuments(make([]byte, 0, size), set, names, hosts)
+	}
+	return appendLegacy(make([]byte, 0, size), set, names, hosts)
 }
 
 // appendLegacy writes the Set as machine.registries. Of a mirror's endpoints,
 // which agree in it (the rule legacy-override), the first says overridePath.
-func appendLegacy(dst []byte, set mirrors.Set) []byte {
+func appendLegacy(dst []byte, set mirrors.Set, names, hosts []string) []byte {
 	dst = append(dst, "machine:\n    registries:\n"...)
 	start := len(dst)
 	if len(set.Mirrors) > 0 {
 		dst = append(dst, "        mirrors:\n"...)
-		for _, name := range keysOf(set.Mirrors) {
+		for _, name := range names {
 			dst = appendKey(dst, 3, name)
 			dst = append(dst, '\n')
 			dst = appendLegacyMirror(dst, 4, set.Mirrors[name])
@@ -67,7 +66,7 @@ func appendLegacy(dst []byte, set mirrors.Set) []byte {
 	}
 	if len(set.Config) > 0 {
 		dst = append(dst, "        config:\n"...)
-		for _, host := range keysOf(set.Config) {
+		for _, host := range hosts {
 			dst = appendLegacyHost(dst, host, set.Config[host])
 		}
 	}
@@ -136,12 +135,11 @@ func appendLegacyHost(dst []byte, host string, c mirrors.HostConfig) []byte {
 
 // appendDocuments writes the Set as documents, mirrors first, each kind sorted
 // by name. A host that has neither credentials nor TLS settings has no document.
-func appendDocuments(dst []byte, set mirrors.Set) []byte {
-	for _, name := range keysOf(set.Mirrors) {
+func appendDocuments(dst []byte, set mirrors.Set, names, hosts []string) []byte {
+	for _, name := range names {
 		dst = appendHead(dst, KindMirror, name)
 		dst = appendMirrorBody(dst, set.Mirrors[name])
 	}
-	hosts := keysOf(set.Config)
 	for _, host := range hosts {
 		if auth := set.Config[host].Auth; auth != nil {
 			dst = appendHead(dst, KindAuth, host)

@@ -55,7 +55,7 @@ func Replace(set mirrors.Set, v Version, opts ...Option) (Replacement, error) {
 		patches = append(patches, Patch{name: "3-set.yaml", data: data})
 	} else if !o.documentsOnly {
 		// Nothing but removals: a third patch that says nothing, without being empty.
-		patches = append(patches, Patch{name: "3-set.yaml", data: appendLegacy(nil, mirrors.Set{})})
+		patches = append(patches, Patch{name: "3-set.yaml", data: render(mirrors.Set{}, Legacy)})
 	}
 	for _, w := range []struct {
 		witness
