@@ -49,7 +49,7 @@ func TestMutants(t *testing.T) {
 			if strings.IndexByte(s, 0) >= 0 {
 				return "", "", &Error{}
 			}
-			return "printf '%s\\n' " + quote(s) + "\n", s + "\n", nil
+			return "put " + quote(s) + "\n", s + "\n", nil
 		}
 	}
 	refusing := func(c byte) func(s string) bool {
@@ -91,7 +91,7 @@ func TestMutants(t *testing.T) {
 		}), noNUL}, false},
 		{"word in double quotes", shellPlace{"word", word(func(s string) string { return `"` + escaping("\\$\"")(s) + `"` }), noNUL}, false},
 		{"word that carries NUL", shellPlace{"word", func(s string) (string, string, error) {
-			return "printf '%s\\n' " + string(AppendWord(nil, s)) + "\n", s + "\n", nil
+			return "put " + string(AppendWord(nil, s)) + "\n", s + "\n", nil
 		}, func(string) bool { return true }}, false},
 	} {
 		t.Run(m.name, func(t *testing.T) {
