@@ -84,8 +84,8 @@ func (t *tool) convert(in *input, to string, s *setting, dir string, allowLoss, 
 		return fmt.Errorf("%s: %w", to, err)
 	}
 
-	printReport(t.stderr, in.file, lostReading)
-	printReport(t.stderr, in.file, placed(lostWriting, source, to))
+	printReport(t.stderr, in.file, in.from.value, lostReading)
+	printReport(t.stderr, in.file, in.from.value, placed(lostWriting, source, to))
 	if len(lostReading.Ignored) > 0 {
 		fmt.Fprintf(t.stderr, "%s: ignored, since it is not about registries: %s\n", in.file, strings.Join(lostReading.Ignored, ", "))
 	}

@@ -168,13 +168,20 @@ func located(file, format string, f mirrors.Finding) (string, mirrors.Finding) {
 	if !found {
 		within, path = f.Path, ""
 	}
-	switch {
-	case format == "hosts" && strings.HasSuffix(within, "/hosts.toml"):
+	if format == "hosts" && strings.HasSuffix(within, "/hosts.toml") || format == "registries-conf" && strings.HasSuffix(within, ".conf") {
 		f.Path = path
-		return filepath.Join(file, filepath.FromSlash(within)), f
-	case format == "registries-conf" && strings.HasSuffix(within, ".conf"):
-		f.Path = path
-		return filepath.Join(filepath.Dir(file), filepath.FromSlash(within)), f
+		return inFolder(file, format, within), f
 	}
 	return file, f
+}
+
+// inFolder is the name of a file that a directory has, or that lies beside file.
+func inFolder(file, format, within string) string {
+	switch {
+	case within == "":
+		return file
+	case format == "registries-conf":
+		file = filepath.Dir(file)
+	}
+	return filepath.Join(file, filepath.FromSlash(within))
 }

@@ -81,7 +81,7 @@ func (in *input) read(t *tool) (*mirrors.Source, convert.Report, error) {
 // say goes to standard error.
 func (in *input) readTold(t *tool) (*mirrors.Source, error) {
 	source, report, err := in.read(t)
-	printReport(t.stderr, in.file, report)
+	printReport(t.stderr, in.file, in.from.value, report)
 	return source, err
 }
 
@@ -103,7 +103,7 @@ func (in *input) readChecked(t *tool, s *setting, mayBeEmpty bool) (*mirrors.Sou
 		return nil, &findingsError{in.file, in.from.value, findings}
 	}
 	if !report.Lossless() {
-		printReport(t.stderr, in.file, report)
+		printReport(t.stderr, in.file, in.from.value, report)
 		return nil, fmt.Errorf("%s: not all of it can be carried over (want it changed, or 'mirrorctl convert --from %s --to registries --allow-loss' first)",
 			in.file, in.from.value)
 	}
@@ -131,13 +131,9 @@ func (in *input) warnOfVersion(t *tool, s *setting) {
 }
 
 // printReport writes a line for each entry: FILE:LINE:COL: loss: path: reason (fix).
-func printReport(w io.Writer, file string, report convert.Report) {
+func printReport(w io.Writer, file, format string, report convert.Report) {
 	for _, e := range report.Entries {
-		within := shown(file)
-		if e.File != "" {
-			within += ": " + e.File
-		}
-		fmt.Fprintf(w, "%s:%d:%d: %s: ", within, e.Line, e.Column, e.Kind)
+		fmt.Fprintf(w, "%s:%d:%d: %s: ", shown(inFolder(file, format, e.File)), e.Line, e.Column, e.Kind)
 		if e.Path != "" {
 			fmt.Fprintf(w, "%s: ", e.Path)
 		}
