@@ -31,6 +31,9 @@ func TestNothingIsPrinted(t *testing.T) {
 	} {
 		for _, verb := range []string{"%s", "%q", "%v", "%+v", "%#v", "%x", "%X", "%d"} {
 			text := fmt.Sprintf(verb, v)
+			if s, ok := v.(fmt.Stringer); ok {
+				require.Equal(t, s.String(), text, "%s of %T", verb, v)
+			}
 			for _, hidden := range []string{marker, bytesOf(marker), fmt.Sprintf("%x", marker), fmt.Sprintf("%X", marker)} {
 				require.NotContains(t, text, hidden, "%s of %T", verb, v)
 			}
