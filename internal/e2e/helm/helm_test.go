@@ -360,7 +360,7 @@ func TestHelmText(t *testing.T) {
 	var template, want strings.Builder
 	n := 0
 	for _, text := range texts(t) {
-		encoded, err := helmText(text)
+		encoded, err := escape.Helm(text)
 		if strings.Contains(text, "<no value>") != (err != nil) {
 			t.Errorf("Helm(%q): error %v", text, err)
 		}
@@ -384,17 +384,6 @@ func TestHelmText(t *testing.T) {
 		t.Fatalf("differs from byte %d on:\n%q\nwant\n%q", at, got[at:min(len(got), at+200)], want.String()[at:min(want.Len(), at+200)])
 	}
 	t.Logf("%d texts stand in a template of Helm 3.22.0 as themselves", n)
-}
-
-// helmText is escape.Helm, with or without an error.
-func helmText(text string) (string, error) {
-	switch f := any(escape.Helm).(type) {
-	case func(string) (string, error):
-		return f(text)
-	case func(string) string:
-		return f(text), nil
-	}
-	panic("escape.Helm has another signature")
 }
 
 // job is a template of a chart with a script that Go code wrote.
