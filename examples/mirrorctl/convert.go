@@ -61,6 +61,7 @@ readable by their owner only.`,
 }
 
 func (t *tool) convert(in *input, to string, s *setting, dir string, allowLoss, force bool) error {
+	in.to = to
 	if to == "hosts" && dir == "" {
 		return wrongCall("--to hosts makes a directory (want --out DIR)")
 	}
@@ -75,7 +76,7 @@ func (t *tool) convert(in *input, to string, s *setting, dir string, allowLoss, 
 	if findings := source.Check(opts...); findings.Err() != nil {
 		return &findingsError{in.file, in.from.value, findings}
 	}
-	files, lostWriting, err := writeFormat(to, source.Set, s)
+	files, lostWriting, err := writeFormat(to, source.Set, s, in.how.disableDefault)
 	var wrong *mirrors.Error
 	if errors.As(err, &wrong) {
 		return &findingsError{in.file, in.from.value, wrong.Findings}

@@ -131,7 +131,7 @@ func tooLarge() error {
 }
 
 // writeFormat writes a Set in a format.
-func writeFormat(format string, set mirrors.Set, s *setting) (convert.Files, convert.Report, error) {
+func writeFormat(format string, set mirrors.Set, s *setting, disableDefault bool) (convert.Files, convert.Report, error) {
 	switch format {
 	case "talos":
 		patch, err := configpatch.Merge(set, s.version.version, s.options()...)
@@ -140,7 +140,11 @@ func writeFormat(format string, set mirrors.Set, s *setting) (convert.Files, con
 		}
 		return convert.Files{patch.Name(): patch.Bytes()}, convert.Report{}, nil
 	case "k3s":
-		return k3s.Write(set)
+		var opts []k3s.Option
+		if disableDefault {
+			opts = append(opts, k3s.DisableDefaultRegistryEndpoint())
+		}
+		return k3s.Write(set, opts...)
 	case "hosts":
 		return hosts.Write(set)
 	case "docker-daemon":

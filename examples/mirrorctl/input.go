@@ -22,6 +22,7 @@ type input struct {
 	file string
 	from choice
 	how  reading
+	to   string // the format that convert writes, else empty
 
 	talosVersion *yaml.Node // that cozystack's values name, or nil
 }
@@ -49,8 +50,8 @@ func (in *input) check() error {
 	switch {
 	case in.how.root != "" && format != "k3s" && format != "hosts":
 		return wrongCall("--root is for --from k3s and --from hosts, not for %s", format)
-	case in.how.disableDefault && format != "k3s":
-		return wrongCall("--disable-default-registry-endpoint is for --from k3s, not for %s", format)
+	case in.how.disableDefault && format != "k3s" && in.to != "k3s":
+		return wrongCall("--disable-default-registry-endpoint is for k3s, not for %s", format)
 	case in.file == "-" && format == "hosts":
 		return wrongCall("--from hosts reads a directory, not standard input")
 	}
