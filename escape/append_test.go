@@ -64,7 +64,7 @@ func TestAppend(t *testing.T) {
 			}
 		}
 	}
-	for _, n := range []int{2040, 2047, 2048, 2049, 4096, 10000} {
+	for _, n := range []int{2040, 2047, 2048, 2049, 4095, 4096, 4097, 8191, 8192, 8193, 10000} {
 		for _, c := range []string{"\\", "$", "`", "'", "{"} {
 			inputs = append(inputs, strings.Repeat("a", n), strings.Repeat("a", n)+c, c+strings.Repeat("b", n), strings.Repeat(c, n), strings.Repeat("ab"+c, n/3))
 		}
@@ -118,6 +118,8 @@ func manifest(n, every int, special string) string {
 	return string(b)
 }
 
+// BenchmarkAppend measures the encoders beside what else one could write, each
+// behind the same call, and beside a copy.
 func BenchmarkAppend(b *testing.B) {
 	for _, e := range encoders {
 		var pairs []string
@@ -142,43 +144,51 @@ func BenchmarkAppend(b *testing.B) {
 			{"special", manifest(100_000, 1, e.special)},
 			{"short", manifest(40, 20, e.special)},
 			{"shortclean", manifest(40, 0, e.special)},
+			{"word", manifest(12, 0, e.special)},
 			{"tiny", manifest(5, 3, e.special)},
 		} {
 			dst := make([]byte, 0, 8*len(in.s)+2)
-			bench := func(how string, f func(dst []byte) []byte) {
-				b.Run(e.name+"/"+in.name+"/"+how, func(b *testing.B) {
+			for _, way := range []struct {
+				name   string
+				append func(dst []byte, s string) []byte
+			}{
+				{"escape", e.append},
+				{"NewReplacer", func(dst []byte, s string) []byte {
+					return append(append(append(dst, e.around...), replacer.Replace(s)...), e.around...)
+				}},
+				{"ReplaceAll", func(dst []byte, s string) []byte {
+					for i := 0; i < len(pairs); i += 2 {
+						s = strings.ReplaceAll(s, pairs[i], pairs[i+1])
+					}
+					return append(append(append(dst, e.around...), s...), e.around...)
+				}},
+				{"table", func(dst []byte, s string) []byte {
+					dst = append(dst, e.around...)
+					for i := 0; i < len(s); i++ {
+						dst = append(dst, table[s[i]]...)
+					}
+					return append(dst, e.around...)
+				}},
+				{"loop", func(dst []byte, s string) []byte {
+					dst = append(dst, e.around...)
+					for i := 0; i < len(s); i++ {
+						if special[s[i]] {
+							dst = append(dst, table[s[i]]...)
+						} else {
+							dst = append(dst, s[i])
+						}
+					}
+					return append(dst, e.around...)
+				}},
+				{"memcpy", func(dst []byte, s string) []byte { return append(dst, s...) }},
+			} {
+				b.Run(e.name+"/"+in.name+"/"+way.name, func(b *testing.B) {
 					b.SetBytes(int64(len(in.s)))
 					for b.Loop() {
-						dst = f(dst[:0])
+						dst = way.append(dst[:0], in.s)
 					}
 				})
 			}
-			bench("escape", func(dst []byte) []byte { return e.append(dst, in.s) })
-			bench("NewReplacer", func(dst []byte) []byte { return append(dst, replacer.Replace(in.s)...) })
-			bench("ReplaceAll", func(dst []byte) []byte {
-				s := in.s
-				for i := 0; i < len(pairs); i += 2 {
-					s = strings.ReplaceAll(s, pairs[i], pairs[i+1])
-				}
-				return append(dst, s...)
-			})
-			bench("table", func(dst []byte) []byte {
-				for i := 0; i < len(in.s); i++ {
-					dst = append(dst, table[in.s[i]]...)
-				}
-				return dst
-			})
-			bench("loop", func(dst []byte) []byte {
-				for i := 0; i < len(in.s); i++ {
-					if special[in.s[i]] {
-						dst = append(dst, table[in.s[i]]...)
-					} else {
-						dst = append(dst, in.s[i])
-					}
-				}
-				return dst
-			})
-			bench("memcpy", func(dst []byte) []byte { return append(dst, in.s...) })
 		}
 	}
 }

@@ -21,6 +21,6 @@ const noValue = "<no value>"
 
 // AppendHelm appends what [Helm] writes to dst. It does not refuse what Helm
 // refuses.
-func AppendHelm(dst []byte, s string) []byte { return helmText.append(dst, s, "") }
+func AppendHelm(dst []byte, s string) []byte { return helmText.append(dst, s) }
 
-var helmText = newReplacing('{', `{{"{"}}`)
+var helmText = newReplacing("", '{', `{{"{"}}`)

@@ -10,43 +10,54 @@ import (
 // byte, and everything else as it is.
 type replacing struct {
 	special byte
+	quote   string // one byte, or none, before and behind the text
 	n       int
 	// The first and the last four bytes of the replacement; they may overlap.
 	head, tail uint32
 }
 
-func newReplacing(special byte, with string) *replacing {
-	return &replacing{special, len(with), binary.LittleEndian.Uint32([]byte(with)), binary.LittleEndian.Uint32([]byte(with[len(with)-4:]))}
+func newReplacing(quote string, special byte, with string) *replacing {
+	return &replacing{special, quote, len(with), binary.LittleEndian.Uint32([]byte(with)), binary.LittleEndian.Uint32([]byte(with[len(with)-4:]))}
 }
 
-// append appends the encoded s to dst, with around before and behind it. It
-// makes room once, for exactly what is missing. As in [prefixing.append], what
-// lies between rare special bytes is copied, and dense ones are written byte by
-// byte.
-func (r *replacing) append(dst []byte, s, around string) []byte {
-	if room := cap(dst) - len(dst); room < r.n*len(s)+2*len(around) {
-		dst = slices.Grow(dst, len(s)+(r.n-1)*strings.Count(s, string(rune(r.special)))+2*len(around))
+// append appends the encoded s to dst. It makes room once, for exactly what is
+// missing.
+//
+// As in [prefixing.append], what lies between rare special bytes is copied. A
+// short text, and what follows two that are close, is written byte by byte.
+func (r *replacing) append(dst []byte, s string) []byte {
+	if cap(dst)-len(dst) < r.n*len(s)+2 {
+		dst = slices.Grow(dst, len(s)+(r.n-1)*strings.Count(s, string(rune(r.special)))+2*len(r.quote))
 	}
-	dst = append(dst, around...)
 	j := len(dst)
 	d := dst[:cap(dst)]
-	for i := 0; i < len(s); {
-		gap := 0
+	if r.quote != "" {
+		d[j] = r.quote[0]
+		j++
+	}
+	if len(s) >= long && strings.Count(s, string(rune(r.special))) == 0 {
+		j += copy(d[j:], s)
+		s = ""
+	}
+	for len(s) > 0 {
+		gap, stretch := 0, len(s) // stretch is how far to go byte by byte
 		if len(s) >= 16 {
-			if gap = strings.IndexByte(s[i:], r.special); gap < 0 {
-				j += copy(d[j:], s[i:])
+			gap = strings.IndexByte(s, r.special)
+			if gap < 0 {
+				j += copy(d[j:], s)
 				break
 			}
-			j += copy(d[j:], s[i:i+gap])
-			i += gap
+			j += copy(d[j:], s[:gap])
+			s = s[gap:]
+			stretch = min(64, len(s))
+			if gap >= 16 && len(s) >= 32 {
+				stretch = 1
+			}
 		}
 		for dense := true; dense; {
-			end, before := min(i+64, len(s)), j-i
-			if gap >= 16 && len(s) >= 64 {
-				end = i + 1 // the one that was found
-			}
-			for ; i < end; i++ {
-				if c := s[i]; c == r.special {
+			before := j
+			for _, c := range []byte(s[:stretch]) {
+				if c == r.special {
 					binary.LittleEndian.PutUint32(d[j:], r.head)
 					binary.LittleEndian.PutUint32(d[j+r.n-4:], r.tail)
 					j += r.n
@@ -55,8 +66,14 @@ func (r *replacing) append(dst []byte, s, around string) []byte {
 					j++
 				}
 			}
-			dense = gap < 16 && i < len(s) && j-i-before >= 4*(r.n-1)
+			s = s[stretch:]
+			dense = gap < 16 && j-before-stretch >= 4*(r.n-1)
+			stretch = min(64, len(s))
 		}
 	}
-	return append(d[:j], around...)
+	if r.quote != "" {
+		d[j] = r.quote[0]
+		j++
+	}
+	return d[:j]
 }

@@ -27,10 +27,10 @@ func Word(s string) Shell {
 
 // AppendWord appends what [Word] writes to dst. It does not look for NUL: a
 // caller who cannot rule it out uses [Word].
-func AppendWord(dst []byte, s string) []byte { return word.append(dst, s, "'") }
+func AppendWord(dst []byte, s string) []byte { return word.append(dst, s) }
 
 // A single quote ends the quoting; one behind a backslash stands between.
-var word = newReplacing('\'', `'\''`)
+var word = newReplacing("'", '\'', `'\''`)
 
 // nul is the error for a NUL at offset i.
 func nul(place string, i int) *Error {
