@@ -43,7 +43,8 @@
 // deleted.
 //
 // kubectl apply keeps a copy of an object in an annotation, which holds 262144
-// bytes. The script applies a template of more than 192 KiB on the server, which
-// needs create and patch alone. Manifests with a mounted script of that size need
-// kubectl create or kubectl apply --server-side.
+// bytes of all annotations together. The script applies a template of more than 192 KiB
+// on the server, its annotations counted twice, which needs create and patch
+// alone. Manifests with a mounted script of that size need kubectl create or
+// kubectl apply --server-side.
 package reconcile

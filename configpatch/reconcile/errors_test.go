@@ -40,6 +40,12 @@ func TestErrors(t *testing.T) {
 			[]string{`job.annotations[""]: invalid key (` + wantLabelKey + `)`, `job.annotations["x"]: line 1: offset 1: NUL byte (want text: no shell carries this byte)`}},
 		{"not UTF-8", func(j *Job) { j.Template.Annotations = map[string]string{"x": "a\ufffd\xff"} },
 			[]string{`annotations["x"]: line 1: offset 4: invalid UTF-8 (want UTF-8: Kubernetes holds no other text)`}},
+		{"largest annotations", func(j *Job) { j.Template.Annotations = map[string]string{"x": strings.Repeat("a", 262143)} }, nil},
+		{"larger annotations", func(j *Job) {
+			j.Template.Annotations = map[string]string{"x": strings.Repeat("a", 262144)}
+			j.Annotations = map[string]string{"x": strings.Repeat("a", 131072), "y": strings.Repeat("a", 131071)}
+		}, []string{`annotations: keys and values of 262145 bytes (want at most 262144, the limit of the API server)`,
+			`job.annotations: keys and values of 262145 bytes (want at most 262144, the limit of the API server)`}},
 		{"version of the API", func(j *Job) { j.Template.APIVersion = "v1" }, []string{`apiVersion: unknown version "v1" (want v1beta1 or v1alpha3)`}},
 		{"another group", func(j *Job) { j.Template.APIVersion = "apps/v1beta1" }, []string{`apiVersion: unknown version "apps/v1beta1" (want v1beta1 or v1alpha3)`}},
 		{"version of Talos", func(j *Job) { j.Template.TalosVersion = "v1.13$(id)" }, []string{`talosVersion: invalid version "v1.13$(id)" (want a version as v1.13 or v1.13.9)`}},

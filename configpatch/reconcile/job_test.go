@@ -339,6 +339,11 @@ func TestTransport(t *testing.T) {
 		require.Equal(t, n, size(k))
 		return j
 	}
+	annotated := func(n int) Job {
+		j := patchesJob()
+		j.Template.Annotations = map[string]string{"x": strings.Repeat("a", n)}
+		return j
+	}
 	for _, c := range []struct {
 		name       string
 		job        Job
@@ -350,6 +355,8 @@ func TestTransport(t *testing.T) {
 		{"one byte more", sized(131072, "$"), InConfigMap, false},
 		{"client side", sized(190000, "x"), InConfigMap, false},
 		{"annotation too large", sized(198000, "x"), InConfigMap, true},
+		{"an annotation and its copy", annotated(98000), InCommand, false},
+		{"an annotation and its copy too large", annotated(99000), InCommand, true},
 		{"as JSON too large", sized(132000, "\""), InConfigMap, true},
 		{"largest file", sized(1<<20, "x"), InConfigMap, true},
 	} {

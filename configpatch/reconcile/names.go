@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"unicode/utf8"
@@ -56,6 +57,9 @@ func (p *problems) subdomain(path, s string) {
 }
 
 func (p *problems) metadata(path string, labels, annotations map[string]string) {
+	if n := annotationsSize(annotations); n > maxAnnotations {
+		p.add(path+"annotations", fmt.Sprintf("want at most %d, the limit of the API server", maxAnnotations), "keys and values of %d bytes", n)
+	}
 	for _, k := range sortedKeys(labels) {
 		at := path + "labels[" + quote(k) + "]"
 		if !isLabelKey(k) {
@@ -73,6 +77,16 @@ func (p *problems) metadata(path string, labels, annotations map[string]string) 
 		}
 		p.text(at, annotations[k])
 	}
+}
+
+// maxAnnotations is how many bytes the annotations of an object may have, keys and values, Kubernetes 1.36.
+const maxAnnotations = 256 << 10
+
+func annotationsSize(annotations map[string]string) (n int) {
+	for k, v := range annotations {
+		n += len(k) + len(v)
+	}
+	return n
 }
 
 // lineAt returns the line, from 1, of a byte of s.

@@ -167,8 +167,8 @@ func (t Template) apply() (escape.Shell, error) {
 
 // clientSideLimit is the size of a template, as JSON and without the values of its inputs, up
 // to which kubectl applies it on the client. There kubectl keeps a copy of
-// the whole in an annotation, and the API server (1.36) refuses more than 262144 bytes of annotations.
-const clientSideLimit = 262144 - 64<<10
+// the whole in one more annotation.
+const clientSideLimit = maxAnnotations - 64<<10
 
 func (t Template) serverSide() bool {
 	text, err := json.Marshal(struct {
@@ -176,7 +176,7 @@ func (t Template) serverSide() bool {
 		Patches             []string
 		Skeleton            string
 	}{t.Labels, t.Annotations, t.patches(), t.Skeleton})
-	return err != nil || len(text) > clientSideLimit
+	return err != nil || len(text)+annotationsSize(t.Annotations) > clientSideLimit
 }
 
 // verbs are those that kubectl apply needs on an object by its name; create comes beside them.
