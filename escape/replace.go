@@ -26,6 +26,9 @@ func newReplacing(quote string, special byte, with string) *replacing {
 // As in [prefixing.append], what lies between rare special bytes is copied. A
 // short text, and what follows two that are close, is written byte by byte.
 func (r *replacing) append(dst []byte, s string) []byte {
+	if len(s) >= long && r.clean(s) {
+		return append(append(append(slices.Grow(dst, len(s)+2*len(r.quote)), r.quote...), s...), r.quote...)
+	}
 	if cap(dst)-len(dst) < r.n*len(s)+2 {
 		dst = slices.Grow(dst, len(s)+(r.n-1)*strings.Count(s, string(rune(r.special)))+2*len(r.quote))
 	}
@@ -34,10 +37,6 @@ func (r *replacing) append(dst []byte, s string) []byte {
 	if r.quote != "" {
 		d[j] = r.quote[0]
 		j++
-	}
-	if len(s) >= long && strings.Count(s, string(rune(r.special))) == 0 {
-		j += copy(d[j:], s)
-		s = ""
 	}
 	for len(s) > 0 {
 		gap, stretch := 0, len(s) // stretch is how far to go byte by byte
@@ -77,3 +76,5 @@ func (r *replacing) append(dst []byte, s string) []byte {
 	}
 	return d[:j]
 }
+
+func (r *replacing) clean(s string) bool { return strings.Count(s, string(rune(r.special))) == 0 }
