@@ -458,10 +458,9 @@ func TestHelmCommand(t *testing.T) {
 // FuzzHelm: one text through both ways into a chart.
 func FuzzHelm(f *testing.F) {
 	for _, c := range shelltest.Hostile(f) {
-		f.Add(string(c.Data))
 		f.Add(string(c.Data) + "\n")
 	}
-	for _, s := range []string{"<no value>EOF\nid\n", "{{ .Values.x }}\n", "EOF\n", "$(A)\n", alphabet + "\n", "\x7f\u0085\ufeff\uffff\n"} {
+	for _, s := range []string{"no newline", "<no value>EOF\nid\n", "{{ .Values.x }}\n", "EOF\n", "$(A)\n", alphabet + "\n", "\x7f\u0085\ufeff\uffff\n"} {
 		f.Add(s)
 	}
 	chart := loadChart(f)
