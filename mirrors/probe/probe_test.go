@@ -398,12 +398,11 @@ func TestNoAnswer(t *testing.T) {
 			}
 		}
 	})
-	refused, _ := serveRaw(t, nil)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	refused = "http://" + l.Addr().String()
+	refused := "http://" + l.Addr().String()
 	l.Close()
 
 	tests := []struct {
