@@ -45,6 +45,7 @@
 // kubectl apply keeps a copy of an object in an annotation, which holds 262144
 // bytes of all annotations together. The script applies a template of more than 192 KiB
 // on the server, its annotations counted twice, which needs create and patch
-// alone. Manifests with a mounted script of that size need kubectl create or
+// alone, and keeps the names of its fields in that annotation, so that a smaller
+// one later leaves nothing of it behind. Manifests with a mounted script of that size need kubectl create or
 // kubectl apply --server-side.
 package reconcile

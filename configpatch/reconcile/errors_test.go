@@ -40,12 +40,19 @@ func TestErrors(t *testing.T) {
 			[]string{`job.annotations[""]: invalid key (` + wantLabelKey + `)`, `job.annotations["x"]: line 1: offset 1: NUL byte (want text: no shell carries this byte)`}},
 		{"not UTF-8", func(j *Job) { j.Template.Annotations = map[string]string{"x": "a\ufffd\xff"} },
 			[]string{`annotations["x"]: line 1: offset 4: invalid UTF-8 (want UTF-8: Kubernetes holds no other text)`}},
-		{"largest annotations", func(j *Job) { j.Template.Annotations = map[string]string{"x": strings.Repeat("a", 262143)} }, nil},
+		{"largest annotations", func(j *Job) {
+			j.Template.Annotations = map[string]string{"x": strings.Repeat("a", 261823)}
+			j.Annotations = map[string]string{"x": strings.Repeat("a", 262143)}
+		}, nil},
 		{"larger annotations", func(j *Job) {
-			j.Template.Annotations = map[string]string{"x": strings.Repeat("a", 262144)}
+			j.Template.Annotations = map[string]string{"x": strings.Repeat("a", 262143)}
 			j.Annotations = map[string]string{"x": strings.Repeat("a", 131072), "y": strings.Repeat("a", 131071)}
-		}, []string{`annotations: keys and values of 262145 bytes (want at most 262144, the limit of the API server)`,
+		}, []string{`annotations: keys and values of 262144 bytes (want at most 261824, since the API server takes 262144 and kubectl apply needs 320)`,
 			`job.annotations: keys and values of 262145 bytes (want at most 262144, the limit of the API server)`}},
+		{"annotations beyond all", func(j *Job) { j.Template.Annotations = map[string]string{"x": strings.Repeat("a", 262144)} },
+			[]string{`annotations: keys and values of 262145 bytes (want at most 262144, the limit of the API server)`}},
+		{"annotation of kubectl", func(j *Job) { j.Template.Annotations = map[string]string{lastAppliedKey: "{}"} },
+			[]string{`annotations["kubectl.kubernetes.io/last-applied-configuration"]: the annotation of kubectl apply itself (want another key)`}},
 		{"version of the API", func(j *Job) { j.Template.APIVersion = "v1" }, []string{`apiVersion: unknown version "v1" (want v1beta1 or v1alpha3)`}},
 		{"another group", func(j *Job) { j.Template.APIVersion = "apps/v1beta1" }, []string{`apiVersion: unknown version "apps/v1beta1" (want v1beta1 or v1alpha3)`}},
 		{"version of Talos", func(j *Job) { j.Template.TalosVersion = "v1.13$(id)" }, []string{`talosVersion: invalid version "v1.13$(id)" (want a version as v1.13 or v1.13.9)`}},

@@ -371,7 +371,10 @@ func TestTransport(t *testing.T) {
 				r := p.start(t, sh, nil, cluster{})
 				require.Zero(t, r.exit, r.stderr)
 				require.Equal(t, string(c.job.Template.StrategicPatches[0]), readTemplate(t, r.applied).Spec.Template.Spec.StrategicPatches[0])
-				require.Equal(t, map[bool]string{true: "apply --server-side --force-conflicts -n tenant-a -f -", false: "apply -n tenant-a -f -"}[c.serverSide], r.calls[0])
+				require.Equal(t, map[bool][]string{true: {
+					"apply --server-side --force-conflicts --field-manager=mirrorpatch -n tenant-a -f -",
+					"apply --server-side --force-conflicts --field-manager=mirrorpatch-last-applied -n tenant-a -f -",
+				}, false: {"apply -n tenant-a -f -"}}[c.serverSide], r.calls)
 			})
 		})
 	}

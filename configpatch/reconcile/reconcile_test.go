@@ -53,9 +53,13 @@ printf 'Error from server (NotFound): %s "%s" not found\n' "$2" "$3" >&2
 exit 1
 fi
 case $#:$* in
-"5:apply -n ${3-} -f -" | "7:apply --server-side --force-conflicts -n ${5-} -f -")
+"5:apply -n ${3-} -f -" | "8:apply --server-side --force-conflicts --field-manager=mirrorpatch -n ${6-} -f -")
 printf '%s\n' "$*" >>calls
 ` + fmt.Sprintf("if [ %d -ne 0 ]; then cat >/dev/null; echo refused >&2; exit %d; fi\n", c.applyExit, c.applyExit) + `cat >>applied
+exit ;;
+"8:apply --server-side --force-conflicts --field-manager=mirrorpatch-last-applied -n ${6-} -f -")
+printf '%s\n' "$*" >>calls
+cat >>last
 exit ;;
 esac
 printf 'kubectl: unexpected arguments\n' >&2

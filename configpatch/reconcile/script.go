@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/mirrorpatch/mirrorpatch/escape"
 )
@@ -145,7 +146,8 @@ func (t Template) read(in Input) (cmd escape.Shell, ok bool) {
 func (t Template) apply() (escape.Shell, error) {
 	cmd := escape.Lit("kubectl apply -n ")
 	if t.serverSide() {
-		cmd = escape.Lit("kubectl apply --server-side --force-conflicts -n ")
+		// For the manager kubectl, the default, the API server (1.36) writes lastAppliedKey itself, or drops it.
+		cmd = escape.Lit("kubectl apply --server-side --force-conflicts --field-manager=mirrorpatch -n ")
 	}
 	cmd = escape.Join(cmd, escape.Word(t.Namespace), escape.Lit(" -f -"))
 	body, text, err := t.body()
@@ -158,6 +160,17 @@ func (t Template) apply() (escape.Shell, error) {
 		doc, err = escape.HeredocQuoted(cmd, text)
 	} else {
 		doc, err = escape.Heredoc(cmd, body...)
+	}
+	if err == nil && t.serverSide() {
+		// Not in one with the template: by that annotation kubectl (1.36) knows what it
+		// applied on the client before, and gives up the fields that are gone.
+		last, _ := t.lastApplied()
+		var names escape.Shell
+		names, err = escape.HeredocQuoted(escape.Join(
+			escape.Lit("kubectl apply --server-side --force-conflicts --field-manager=mirrorpatch-last-applied -n "),
+			escape.Word(t.Namespace), escape.Lit(" -f - >/dev/null"),
+		), strings.TrimPrefix(document(last), "---\n"))
+		doc = escape.Join(doc, names)
 	}
 	if err != nil {
 		return escape.Shell{}, &Error{Path: "template", Err: err}

@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -103,6 +104,13 @@ func (t Template) check() (sensitive bool, found problems) {
 	p.subdomain("name", t.Name)
 	p.label("namespace", t.Namespace)
 	p.metadata("", t.Labels, t.Annotations)
+	if _, n := t.lastApplied(); t.serverSide() && annotationsSize(t.Annotations) <= maxAnnotations && annotationsSize(t.Annotations)+n > maxAnnotations {
+		p.add("annotations", fmt.Sprintf("want at most %d, since the API server takes %d and kubectl apply needs %d", maxAnnotations-n, maxAnnotations, n),
+			"keys and values of %d bytes", annotationsSize(t.Annotations))
+	}
+	if _, found := t.Annotations[lastAppliedKey]; found {
+		p.add("annotations["+quote(lastAppliedKey)+"]", "want another key", "the annotation of kubectl apply itself")
+	}
 	if v := t.apiVersion(); v != "v1beta1" && v != "v1alpha3" {
 		p.add("apiVersion", "want v1beta1 or v1alpha3", "unknown version %q", t.APIVersion)
 	}
@@ -255,6 +263,35 @@ func (t Template) patches() []string {
 		patches[i] = string(patch)
 	}
 	return patches
+}
+
+// lastAppliedKey is the annotation in which kubectl keeps what it applied on the
+// client. By it the next kubectl apply on the client knows what to remove.
+const lastAppliedKey = "kubectl.kubernetes.io/last-applied-configuration"
+
+// lastApplied is a template with nothing but lastAppliedKey, for one that was applied on
+// the server: the names in that, without their values. When a later template is
+// small enough for the client again, what it does not have is removed.
+func (t Template) lastApplied() (document object, size int) {
+	names := func(m map[string]string) map[string]string {
+		n := make(map[string]string, len(m))
+		for k := range m {
+			n[k] = ""
+		}
+		return n
+	}
+	text, _ := json.Marshal(map[string]any{ // of strings: no error
+		"apiVersion": apiGroup + "/" + t.apiVersion(), "kind": "TalosConfigTemplate",
+		"metadata": map[string]any{"name": t.Name, "namespace": t.Namespace, "labels": names(t.Labels), "annotations": names(t.Annotations)},
+		"spec": map[string]any{"template": map[string]any{"spec": map[string]any{
+			"generateType": "", "talosVersion": "", "data": "", "strategicPatches": []string{},
+		}}},
+	})
+	return object{
+		{"apiVersion", apiGroup + "/" + t.apiVersion()},
+		{"kind", "TalosConfigTemplate"},
+		{"metadata", object{{"name", t.Name}, {"namespace", t.Namespace}, {"annotations", object{{lastAppliedKey, string(text)}}}}},
+	}, len(lastAppliedKey) + len(text)
 }
 
 // header returns the TalosConfigTemplate without data, which comes last when there is one.
