@@ -3,6 +3,9 @@ package talosctlflags
 import (
 	"encoding/csv"
 	"fmt"
+	"path"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/mirrorpatch/mirrorpatch/mirrors"
@@ -12,8 +15,10 @@ import (
 
 // Read reads flags as they stand in a script: a command line of talosctl, or the
 // flags alone, over several lines if need be. Words are quoted as in a shell;
-// what a shell would expand is an error, since its value is not here. Comments
-// (# to the end of the line) are skipped.
+// what a shell would expand in the value of such a flag is an error, since its
+// value is not here; elsewhere among the arguments of talosctl it is in the
+// report, since flags may come out of it. Comments (# to the end of the line) are
+// skipped. An input that has neither talosctl nor such a flag is an error.
 func Read(data []byte) (*mirrors.Source, convert.Report, error) {
 	text, err := tree.PlainText(data)
 	if err != nil {
@@ -23,6 +28,9 @@ func Read(data []byte) (*mirrors.Source, convert.Report, error) {
 	words := r.split(text)
 	if len(words) == 0 && r.Err() == nil {
 		r.Fail("syntax", "", &tree.Node{}, "the input is empty", "want flags, such as --registry-mirror docker.io=https://m.example.com")
+	}
+	if len(words) > 0 && !slices.ContainsFunc(words, isTalosctl) && !slices.ContainsFunc(words, isRegistryFlag) {
+		r.Fail("missing-key", "", words[0].at, "neither talosctl nor a flag of registries is in the input", "want flags, such as --registry-mirror docker.io=https://m.example.com")
 	}
 	r.flags(words)
 	return r.Finish()
@@ -49,8 +57,11 @@ type word struct {
 	at   *tree.Node
 	path string
 
-	live   byte // what a shell expands in it, or 0
-	liveAt *tree.Node
+	command int // counts the commands of a script
+
+	live       byte // what a shell expands in it, or 0
+	liveAt     *tree.Node
+	liveOffset int // in text
 }
 
 const (
@@ -58,19 +69,28 @@ const (
 	insecureFlag = "--registry-insecure-skip-verify"
 )
 
+// flagName is a flag that may be named: the text of any other may hold a secret,
+// as in -uname:password.
+var flagName = regexp.MustCompile(`^--[a-z0-9-]{1,40}$`)
+
 func (r *reader) flags(words []word) {
 	counts := map[string]int{}
+	ours := ofTalosctl(words)
+	dashes := false // the word -- was there
 	for i := 0; i < len(words); i++ {
 		w := words[i]
+		if i == 0 || w.command != words[i-1].command || isTalosctl(w) {
+			dashes = false
+		}
 		name, value, assigned := strings.Cut(w.text, "=")
 		if name != mirrorFlag && name != insecureFlag {
-			switch {
-			case strings.HasPrefix(name, "--registry-"):
-				r.Fail("unknown-key", name, w.at, fmt.Sprintf("unknown flag %q", name), "want "+mirrorFlag+" or "+insecureFlag)
-			case strings.HasPrefix(name, "-") && len(name) > 1:
-				r.Ignore(name)
-			}
+			// "set --" makes arguments of what follows: the flags are for talosctl.
+			dashes = dashes || w.text == "--" && !(i > 0 && words[i-1].text == "set")
+			r.other(w, name, assigned, ours[i])
 			continue
+		}
+		if dashes {
+			r.Fail("syntax", name, w.at, "the flag stands after --, where talosctl takes it for an argument", "want it before the --")
 		}
 		if !assigned {
 			if i++; i == len(words) {
@@ -90,6 +110,10 @@ func (r *reader) flags(words []word) {
 				"write the value, or put the word in single quotes if it is meant as it stands")
 			continue
 		}
+		if strings.Contains(value, mirrorFlag) || strings.Contains(value, insecureFlag) {
+			r.Fail("syntax", path, w.at, "a flag of registries inside the value of another", "want a space between the two, and each quoted by itself")
+			continue
+		}
 		for _, v := range r.values(value, path, w.at) {
 			if name == mirrorFlag {
 				r.mirror(v, path, w.at)
@@ -99,6 +123,67 @@ func (r *reader) flags(words []word) {
 		}
 	}
 }
+
+// other looks at a word that is neither a flag of registries nor its value.
+func (r *reader) other(w word, name string, assigned, ours bool) {
+	lower := strings.ToLower(name)
+	flag := strings.HasPrefix(name, "-") && len(name) > 1
+	switch {
+	case strings.HasPrefix(name, "--registry-") || ours && flag && (strings.Contains(lower, "registr") || strings.Contains(lower, "mirror")):
+		const fix = "want " + mirrorFlag + " or " + insecureFlag
+		if flagName.MatchString(name) {
+			r.Fail("unknown-key", name, w.at, fmt.Sprintf("unknown flag %q", name), fix)
+		} else {
+			r.Fail("unknown-key", w.path, w.at, "an unknown flag about registries", fix)
+		}
+	case strings.Contains(w.text, mirrorFlag) || strings.Contains(w.text, insecureFlag):
+		r.Fail("syntax", w.path, w.at, "a flag of registries inside another word", "want the flag as a word of its own, as talosctl gets it")
+	case w.live != 0 && ours && !(flag && assigned && w.liveOffset > len(name)):
+		r.Note(convert.Decision, w.path, w.liveAt, fmt.Sprintf("a shell expands %q, and what comes out is not known here; it may be flags of registries", string(w.live)),
+			"write those flags out, if there are any")
+	case flagName.MatchString(name):
+		r.Ignore(name)
+	case flag && 'A' <= name[1]&^0x20 && name[1]&^0x20 <= 'Z':
+		r.Ignore(name[:2]) // its value may be glued to it
+	}
+}
+
+func isTalosctl(w word) bool {
+	name := path.Base(w.text)
+	return name == "talosctl" || strings.HasPrefix(name, "talosctl-")
+}
+
+// ofTalosctl says which words are the arguments of a talosctl command that has
+// the flags. A command that does not name talosctl counts when it has one of the
+// flags, or when no command names it: then the input is arguments alone.
+func ofTalosctl(words []word) []bool {
+	ours := make([]bool, len(words))
+	anywhere := slices.ContainsFunc(words, isTalosctl)
+	for from := 0; from < len(words); {
+		to := from + 1
+		for to < len(words) && words[to].command == words[from].command {
+			to++
+		}
+		args := words[from:to]
+		if at := slices.IndexFunc(args, isTalosctl); at >= 0 {
+			args = args[at+1:]
+			first := slices.IndexFunc(args, func(w word) bool { return !strings.HasPrefix(w.text, "-") })
+			gen := slices.ContainsFunc(args, func(w word) bool { return w.text == "gen" || w.text == "cluster" })
+			if first >= 0 && args[first].live == 0 && !gen {
+				args = nil // another command, such as apply-config
+			}
+		} else if anywhere && !slices.ContainsFunc(args, isRegistryFlag) {
+			args = nil
+		}
+		for i := to - len(args); i < to && len(args) > 0; i++ {
+			ours[i] = true
+		}
+		from = to
+	}
+	return ours
+}
+
+func isRegistryFlag(w word) bool { return strings.HasPrefix(w.text, "--registry-") }
 
 // values splits a value as the flag does: as a line of CSV.
 func (r *reader) values(value, path string, at *tree.Node) []string {
@@ -120,13 +205,28 @@ func (r *reader) mirror(v, path string, at *tree.Node) {
 		r.Fail("syntax", path, at, "no = in the value; talosctl refuses it", "want HOST=URL; a URL that has a comma stands in double quotes, inside the quotes of the shell")
 	case host == "":
 		r.Fail("syntax", path, at, "no host before the =", "want HOST=URL")
+	case badPort(url) || badPort("//"+host):
+		r.Fail("endpoint-syntax", path, at, "a port that is not a number; or it is a password, and what follows it is missing", "want HOST=URL, and a port from 1 to 65535; credentials have no flag")
 	default:
 		r.Endpoint(host, mirrors.Endpoint{URL: url}, f)
 	}
 }
 
+// badPort reports whether a URL has something else where its port is. It may be
+// a password without its @, and is not to be named.
+func badPort(url string) bool {
+	_, rest, _ := strings.Cut(url, "//")
+	authority, _, _ := strings.Cut(rest, "/")
+	_, port, ok := strings.Cut(authority, ":")
+	return ok && !strings.ContainsAny(authority, "@[") && !strings.Contains(port, ":") && strings.Trim(port, "0123456789") != ""
+}
+
 func (r *reader) insecure(host, path string, at *tree.Node) {
 	if host == "" {
+		return
+	}
+	if badPort("//" + host) {
+		r.Fail("wrong-value", path, at, "a port that is not a number; or it is a password", "want host[:port]")
 		return
 	}
 	r.TLS(host, mirrors.TLS{InsecureSkipVerify: true}, tree.Field{Path: path, Key: at, Value: at})
@@ -138,6 +238,7 @@ func (r *reader) split(text string) []word {
 	var b strings.Builder
 	var at, liveAt *tree.Node
 	var live byte
+	command, liveOffset := 0, 0
 	line, start := 1, 0 // start is the offset of the line
 	begin := func(i int) {
 		if at == nil {
@@ -146,7 +247,7 @@ func (r *reader) split(text string) []word {
 	}
 	end := func() {
 		if at != nil {
-			words = append(words, word{text: b.String(), at: at, live: live, liveAt: liveAt})
+			words = append(words, word{text: b.String(), at: at, command: command, live: live, liveAt: liveAt, liveOffset: liveOffset})
 		}
 		b.Reset()
 		at, live, liveAt = nil, 0, nil
@@ -155,6 +256,7 @@ func (r *reader) split(text string) []word {
 	var quoteAt *tree.Node
 	expand := func(i int) {
 		if live == 0 {
+			liveOffset = b.Len()
 			live, liveAt = text[i], &tree.Node{Line: line, Column: i - start + 1}
 		}
 	}
@@ -202,6 +304,7 @@ func (r *reader) split(text string) []word {
 			end()
 		case c == '\n' || c == ';' || c == '&' || c == '|':
 			end()
+			command++
 		case c == '#' && at == nil:
 			for i+1 < len(text) && text[i+1] != '\n' {
 				i++

@@ -179,3 +179,52 @@ func TestMany(t *testing.T) {
 	goldentest.Many(t, "", func(i int) string { return fmt.Sprintf("--registry-mirror r=https://m%d --x%d ", i, i) }, "", read)
 	goldentest.Many(t, "--registry-mirror r=a", func(i int) string { return fmt.Sprintf(",r=https://m%d", i) }, "", read)
 }
+
+// TestMissed: flags that talosctl gets, or that somebody meant, are never passed
+// over in silence.
+func TestMissed(t *testing.T) {
+	const unknown = "line 1, column 33: decision: a shell expands \"$\", and what comes out is not known here; it may be flags of registries (write those flags out, if there are any)"
+	tests := []struct{ in, err, report string }{
+		{in: "FLAGS=\"--registry-mirror docker.io=https://m.example.com\"; talosctl gen config c https://x $FLAGS",
+			err: "line 1, column 1: a flag of registries inside another word (want the flag as a word of its own, as talosctl gets it)"},
+		{in: "talosctl gen config c https://x $FLAGS", report: unknown},
+		{in: "talosctl gen config c https://x \"$@\" ${MIRRORS[@]}", report: strings.Replace(unknown, "column 33", "column 34", 1) + "\n" + strings.Replace(unknown, "column 33", "column 38", 1)},
+		{in: "talosctl gen config c https://x --output=$OUT", report: "ignored: --output"},
+		{in: "FOO=$BAR talosctl gen config c https://x; cd $HOME && talosctl apply-config -n $IP -f x", report: "ignored: -n, -f"},
+		{in: "talosctl $ARGS", report: strings.Replace(unknown, "column 33", "column 10", 1)},
+		{in: "set -- --registry-mirror a.example.com=https://m $MORE; talosctl gen config", report: strings.Replace(unknown, "column 33", "column 50", 1)},
+		{in: "mise exec -- talosctl gen config --registry-mirror a.example.com=https://m.example.com"},
+		{in: "mirrors:\n  docker.io:\n    endpoints: [https://m.example.com]\n", err: "line 1, column 1: neither talosctl nor a flag of registries is in the input (want flags, such as --registry-mirror docker.io=https://m.example.com)"},
+		{in: "talosctl gen config --registrymirror a=https://m --Registry-Mirror a=b --mirror=c",
+			err: "line 1, column 21: --registrymirror: unknown flag \"--registrymirror\" (want --registry-mirror or --registry-insecure-skip-verify)\n" +
+				"line 1, column 50: an unknown flag about registries (want --registry-mirror or --registry-insecure-skip-verify)\n" +
+				"line 1, column 72: --mirror: unknown flag \"--mirror\" (want --registry-mirror or --registry-insecure-skip-verify)"},
+		{in: "talosctl gen config -- --registry-mirror a.example.com=https://m.example.com", err: "line 1, column 24: --registry-mirror: the flag stands after --, where talosctl takes it for an argument (want it before the --)"},
+		{in: "--registry-mirror=a.example.com=https://m.example.com--registry-mirror=b.example.com=https://m.example.com",
+			err: "line 1, column 1: --registry-mirror[0]: a flag of registries inside the value of another (want a space between the two, and each quoted by itself)"},
+		{in: "curl -sSf --data x -uadmin:made-up -H'Authorization: Bearer made-up' --Made-Up https://x; talosctl gen config", report: "ignored: -s, --data, -u, -H"},
+	}
+	for _, test := range tests {
+		_, report, err := talosctlflags.Read([]byte(test.in))
+		said := ""
+		if err != nil {
+			said = err.Error()
+		}
+		assert.Equal(t, test.err, said, "%s", test.in)
+		assert.Equal(t, test.report, report.String(), "%s", test.in)
+	}
+}
+
+func TestSecrets(t *testing.T) {
+	const secret = "Zw9KqLx7Yb3NmT5v"
+	for _, input := range []string{
+		"curl -uadmin:" + secret + " -H\"Authorization: Bearer " + secret + "\" --user " + secret + " https://x.example.com\ntalosctl gen config c https://x --registry-mirror docker.io=https://m.example.com\n",
+		"--registry-mirror docker.io=https://u:" + secret + "@m.example.com --registry-insecure-skip-verify u:" + secret + "@m.example.com\n",
+		"TOKEN=" + secret + " talosctl gen config c https://x --token=" + secret + " --registry-mirror docker.io=https://m.example.com\n",
+	} {
+		goldentest.Secrets(t, input, secret, talosctlflags.Read)
+		goldentest.Secrets(t, input, secret, func(data []byte) (*mirrors.Source, convert.Report, error) {
+			return talosctlflags.ReadArgs(strings.Fields(string(data)))
+		})
+	}
+}
