@@ -317,6 +317,9 @@ func TestLimits(t *testing.T) {
 	goldentest.Bomb(t, "configs: ", "\n", read)
 	goldentest.MergeBomb(t, "configs: ", "\n", read)
 	goldentest.MergeBomb(t, "mirrors: {a: ", "}\n", read)
+	goldentest.FlatBomb(t, "{endpoint: [", "]}", "mirrors", read)
+	goldentest.ManyMistakes(t, "mirrors: {a: {endpoint: [", "[],", "]}}\n", read)
+	goldentest.ManyMistakes(t, "mirrors: {a: {endpoint: [x y, ", "[], '', ", "]}}\n", read)
 }
 
 func TestMany(t *testing.T) {

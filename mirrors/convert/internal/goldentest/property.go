@@ -219,6 +219,49 @@ func Bomb(t *testing.T, before, after string, read func(data []byte) error) {
 	}
 }
 
+// FlatBomb is Bomb with one level: many aliases of one mapping with many values.
+// open and end are what stands around the values of that mapping in flow style;
+// the aliases are below the key section.
+func FlatBomb(t *testing.T, open, end, section string, read func(data []byte) error) {
+	t.Helper()
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s:\n  a: &a %s", section, open)
+	for i := range 1000 {
+		fmt.Fprintf(&b, "e%d.example.com, ", i)
+	}
+	b.WriteString(end + "\n")
+	for i := range 3000 {
+		fmt.Fprintf(&b, "  r%d.example.com: *a\n", i)
+	}
+	tooLarge(t, []byte(b.String()), 384<<20, read)
+}
+
+// ManyMistakes checks that a reader keeps a sensible number of findings.
+func ManyMistakes(t *testing.T, before, piece, after string, read func(data []byte) error) {
+	t.Helper()
+	const size = 3 << 19
+	tooLarge(t, []byte(before+strings.Repeat(piece, size/len(piece))+after), 512<<20, read)
+}
+
+// tooLarge wants an error that has a finding of the rule input-size, and not
+// many more than 10,000.
+func tooLarge(t *testing.T, data []byte, most uint64, read func(data []byte) error) {
+	t.Helper()
+	allocated := allocations(func() {
+		err := read(data)
+		var all *mirrors.Error
+		if !errors.As(err, &all) || !slices.ContainsFunc(all.Findings, func(f mirrors.Finding) bool { return f.Rule == "input-size" }) {
+			t.Errorf("%.60q…: want an error of the rule input-size, got %.200v", data, err)
+		} else if len(all.Findings) > 20_010 {
+			t.Errorf("%.60q…: %d findings", data, len(all.Findings))
+		}
+	})
+	if allocated > most {
+		t.Errorf("%.60q…: %d bytes take %d bytes", data, len(data), allocated)
+	}
+	t.Logf("%.60q…: %d bytes take %d bytes", data, len(data), allocated)
+}
+
 func allocations(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.GC()

@@ -190,7 +190,7 @@ func (b *Builder) Finish(errs ...error) (*mirrors.Source, convert.Report, error)
 		// What else is wrong with the values that could be read, in the same go.
 		var more mirrors.Findings
 		for _, f := range b.Source.Check() {
-			if strings.HasPrefix(f.Rule, "endpoint-") {
+			if strings.HasPrefix(f.Rule, "endpoint-") && len(more) < maxFindings {
 				more = append(more, f)
 			}
 		}

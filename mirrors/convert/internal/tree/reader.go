@@ -2,6 +2,7 @@ package tree
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -22,21 +23,36 @@ type Reader struct {
 
 	Report   convert.Report
 	findings mirrors.Findings
+	more     int // findings that were too many
 	aliased  int
+	sizes    map[*Node]int // of what aliases stand for
 	ignored  map[string]bool
 }
 
-// maxAliased is how many entries may be reached through YAML aliases.
+// maxAliased is how many values may be reached through YAML aliases.
 const maxAliased = 200_000
+
+// maxFindings is how many mistakes are kept, as many as mirrors.Decode keeps: a
+// file of 2 MB has room for a million.
+const maxFindings = 10_000
 
 // Err returns an [*mirrors.Error] with all that is wrong, nil when nothing is.
 // The others are errors of the same file.
 func (r *Reader) Err(others ...error) error {
-	return mirrors.Join(append(others, r.findings.Err())...)
+	fs := r.findings
+	if r.more > 0 {
+		fs = append(slices.Clip(fs), mirrors.Finding{Rule: "input-size", Severity: mirrors.SeverityError,
+			Message: fmt.Sprintf("%d more mistakes are not shown", r.more), Fix: "want those above corrected first"})
+	}
+	return mirrors.Join(append(others, fs.Err())...)
 }
 
 // Fail reports something that is wrong.
 func (r *Reader) Fail(rule, path string, at *Node, message, fix string) {
+	if len(r.findings) >= maxFindings {
+		r.more++
+		return
+	}
 	if r.File != "" {
 		path = strings.TrimSuffix(r.File+": "+path, ": ")
 	}
@@ -86,16 +102,43 @@ func (r *Reader) Ignore(path string) {
 func (r *Reader) Resolve(n *Node) *Node {
 	if n.Kind == yaml.AliasNode && n.Alias != nil {
 		n = n.Alias
-		r.aliased += 1 + len(n.Content)
+		r.aliased += r.size(n)
 	}
 	if r.aliased > maxAliased {
 		if r.aliased < 2*maxAliased {
 			r.Fail("input-size", "", n, fmt.Sprintf("aliases stand for more than %d values", maxAliased), "write out what is meant")
-			r.aliased = 2 * maxAliased
 		}
+		r.aliased = 2 * maxAliased // no sum grows without end
 		return &Node{Kind: yaml.ScalarNode, Tag: "!!null", Line: n.Line, Column: n.Column}
 	}
 	return n
+}
+
+// size counts the values in a node, those behind aliases as often as they are
+// there, up to a little more than the limit. A circle counts once.
+func (r *Reader) size(n *Node) int {
+	if n.Kind == yaml.AliasNode && n.Alias != nil {
+		n = n.Alias
+	}
+	if size, ok := r.sizes[n]; ok {
+		return size
+	}
+	if len(n.Content) == 0 {
+		return 1
+	}
+	if r.sizes == nil {
+		r.sizes = map[*Node]int{}
+	}
+	r.sizes[n] = 1
+	size := 1
+	for _, c := range n.Content {
+		if size += r.size(c); size > maxAliased {
+			size = maxAliased + 1
+			break
+		}
+	}
+	r.sizes[n] = size
+	return size
 }
 
 // Null reports whether there is no value.
