@@ -288,19 +288,22 @@ func badRegistryName(name string) (reason, fix string) {
 	case strings.Contains(name, "*"):
 		return "a pattern matches nothing: keys are literal", `want each registry by its name, or "*" alone for all that have no mirror of their own`
 	case strings.ToLower(name) != name:
+		if r, _ := badRegistryName(strings.ToLower(name)); r != "" {
+			return "a registry is spelled in lower case in image references", want
+		}
 		return "a registry is spelled in lower case in image references", fmt.Sprintf("want the key %q", strings.ToLower(name))
 	}
 	host, port := name, ""
 	if h := hostname(name); h != name {
 		host, port = h, name[len(h)+1:]
 		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-			return fmt.Sprintf("%q is not a port", port), "want a number from 1 to 65535"
+			return fmt.Sprintf("%s is not a port", quote(port)), "want a number from 1 to 65535"
 		}
 	}
 	if strings.HasPrefix(host, "[") {
 		ip, err := netip.ParseAddr(strings.TrimSuffix(host[1:], "]"))
 		if err != nil || !strings.HasSuffix(host, "]") || !ip.Is6() || ip.Zone() != "" || ip.Is4In6() && strings.Contains(host, ".") {
-			return fmt.Sprintf("%q is not an IPv6 address in brackets", host), want
+			return fmt.Sprintf("%s is not an IPv6 address in brackets", quote(host)), want
 		}
 		return "", ""
 	}

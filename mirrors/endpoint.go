@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/mirrorpatch/mirrorpatch/mirrors/internal/redact"
 )
 
 // problem is one thing that is wrong with a value.
@@ -44,7 +46,7 @@ func parseEndpoint(raw string) (u *url.URL, problems []problem) {
 	}
 
 	scheme, rest, found := strings.Cut(raw, "://")
-	if !found || !isScheme(scheme) {
+	if !found || !redact.IsScheme(scheme) {
 		problems = append(problems, noScheme(raw))
 		return nil, problems
 	}

@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/mirrorpatch/mirrorpatch/mirrors/internal/redact"
 )
 
 // Fixed is one change that [Set.Fix] made.
@@ -158,7 +160,7 @@ func (f *fixer) registries() {
 		case hubAlias(name) != name:
 			rule, to = RuleRegistryAlias, hubName
 		default:
-			if scheme, rest, ok := strings.Cut(to, "://"); ok && isScheme(scheme) {
+			if scheme, rest, ok := strings.Cut(to, "://"); ok && redact.IsScheme(scheme) {
 				to = strings.TrimSuffix(rest, "/")
 			}
 			to = hubAlias(strings.ToLower(to))
@@ -228,7 +230,7 @@ func sameServer(key, host string, use hostUse) bool {
 func configHost(key string) string {
 	host := key
 	if scheme, rest, ok := strings.Cut(key, "://"); ok {
-		if !isScheme(scheme) {
+		if !redact.IsScheme(scheme) {
 			return ""
 		}
 		host = rest

@@ -10,6 +10,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/mirrorpatch/mirrorpatch/mirrors/internal/redact"
 )
 
 const (
@@ -329,7 +331,7 @@ func (n *node) hostsFile(registry, key string, hops []hop) route {
 		return route{hops: []hop{n.upstream(registry)}, err: message, cause: causeDecode, dirKey: key, rule: rule}
 	}
 	if url, ok := repeatedURL(tables); ok {
-		return decodeFails(RuleEndpointDuplicate, fmt.Sprintf("toml: table %s already exists", redactURL(url)))
+		return decodeFails(RuleEndpointDuplicate, fmt.Sprintf("toml: table %s already exists", redact.URL(url)))
 	}
 	r.hops = slices.Grow(hops[:0], len(tables)+1)
 	for i, e := range tables {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/distribution/reference"
+	"github.com/mirrorpatch/mirrorpatch/mirrors/internal/redact"
 )
 
 // PullOrder is where a node looks for one image, in order, for both of its
@@ -111,7 +112,7 @@ func (n *node) pullOrder(image, registry string) PullOrder {
 func (r route) attempts() []Attempt {
 	as := make([]Attempt, len(r.hops))
 	for i, h := range r.hops {
-		as[i] = Attempt{URL: h.url(), Endpoint: redactURL(h.endpoint), Fallback: h.fallback, Auth: h.auth, TLS: h.tls, HTTPFallback: h.httpFallback}
+		as[i] = Attempt{URL: h.url(), Endpoint: redact.URL(h.endpoint), Fallback: h.fallback, Auth: h.auth, TLS: h.tls, HTTPFallback: h.httpFallback}
 	}
 	return as
 }

@@ -198,3 +198,21 @@ func TestPullOrderRedactsUserinfo(t *testing.T) {
 		assert.NotContains(t, string(j), "hunter2", u)
 	}
 }
+
+// Neither is a query or a fragment, also where there is no scheme, and also of a key.
+func TestQueriesAreNotPrinted(t *testing.T) {
+	for _, u := range []string{"m.local?token=hunter2", "m.local:5000?hunter2", "M.local#hunter2", "https://m.local?hunter2", "//m.local?hunter2", "?hunter2", "http:m?hunter2", "[fd00::1?hunter2"} {
+		set := Set{
+			Mirrors: map[string]Mirror{"ghcr.io": {Endpoints: []Endpoint{{URL: u}, {URL: u}}}, u: {}},
+			Config:  map[string]HostConfig{u: {Auth: &Auth{Username: "user", Password: NewSecret("made-up")}}},
+		}
+		p, err := set.PullOrder("ghcr.io/x:v1")
+		require.NoError(t, err)
+		fixed, did := set.Fix()
+		for _, shown := range []any{p, set.Check(), set.Check(InForm("documents")), did, fixed.Check()} {
+			j, err := json.Marshal(shown)
+			require.NoError(t, err)
+			assert.NotContains(t, string(j), "hunter2", u)
+		}
+	}
+}

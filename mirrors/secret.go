@@ -7,6 +7,8 @@ import (
 	"io"
 	"log/slog"
 	mathrand "math/rand/v2"
+
+	"github.com/mirrorpatch/mirrorpatch/mirrors/internal/redact"
 )
 
 // Secret is a password, a token or a private key. However it is printed, fmt's
@@ -139,13 +141,13 @@ func (s Set) redacted() Set {
 	if s.Mirrors != nil {
 		r.Mirrors = make(map[string]Mirror, len(s.Mirrors))
 		for name, m := range s.Mirrors {
-			r.Mirrors[redactURL(name)] = m.redacted()
+			r.Mirrors[redact.URL(name)] = m.redacted()
 		}
 	}
 	if s.Config != nil {
 		r.Config = make(map[string]HostConfig, len(s.Config))
 		for key, c := range s.Config {
-			r.Config[redactURL(key)] = c.redacted()
+			r.Config[redact.URL(key)] = c.redacted()
 		}
 	}
 	return r
@@ -160,7 +162,7 @@ func (m Mirror) redacted() Mirror {
 }
 
 func (e Endpoint) redacted() Endpoint {
-	e.URL = redactURL(e.URL)
+	e.URL = redact.URL(e.URL)
 	return e
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mirrorpatch/mirrorpatch/mirrors"
+	"github.com/mirrorpatch/mirrorpatch/mirrors/internal/redact"
 )
 
 // A target is where a node's requests for an endpoint go.
@@ -20,7 +21,7 @@ type target struct {
 // newTarget follows the rule for paths that machined (Talos 1.13.9) and
 // containerd (2.4.2) share. Both take scheme, host and path alone.
 func newTarget(e mirrors.Endpoint) (target, *Error) {
-	shown := redactURL(e.URL)
+	shown := redact.URL(e.URL)
 	bad := func(reason, fix string) (target, *Error) {
 		return target{}, &Error{Path: shown, Reason: reason, Fix: fix}
 	}
@@ -97,32 +98,6 @@ func validPort(u *url.URL) bool {
 }
 
 func redactEndpoint(e mirrors.Endpoint) mirrors.Endpoint {
-	e.URL = redactURL(e.URL)
+	e.URL = redact.URL(e.URL)
 	return e
-}
-
-// redactURL takes out what could be a secret: userinfo, and a query or fragment.
-// In a text that is no URL a password may hold any character, so all before the
-// last @ goes.
-func redactURL(s string) string {
-	start := 0
-	if i := strings.Index(s, "://"); i >= 0 {
-		start = i + len("://")
-	} else if strings.HasPrefix(s, "//") {
-		start = 2
-	}
-	end := len(s)
-	if u, err := url.Parse(s); err == nil && u.Host != "" && validPort(u) {
-		if i := strings.IndexAny(s[start:], "/?#"); i >= 0 {
-			end = start + i
-		}
-	}
-	if at := strings.LastIndexByte(s[start:end], '@'); at >= 0 {
-		start += at
-		s = s[:start-at] + "[redacted]" + s[start:]
-	}
-	if i := strings.IndexAny(s, "?#"); i >= 0 && i < len(s)-1 {
-		s = s[:i+1] + "[redacted]"
-	}
-	return s
 }

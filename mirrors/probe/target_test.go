@@ -99,28 +99,6 @@ func TestBaseURL(t *testing.T) {
 	t.Logf("compared %d base URLs with machined and %d with containerd", machined, containerd)
 }
 
-func TestRedactURL(t *testing.T) {
-	for _, tt := range []struct{ in, want string }{
-		{"", ""},
-		{"https://m.internal:5000/v2/a@b", "https://m.internal:5000/v2/a@b"},
-		{"https://u:p@m.internal/v2/@scope", "https://[redacted]@m.internal/v2/@scope"},
-		{"https://u:p@m.internal", "https://[redacted]@m.internal"},
-		{"https://u:p/q@m.internal", "https://[redacted]@m.internal"},
-		{"https://u:p%@m.internal/v2", "https://[redacted]@m.internal/v2"},
-		{"https://m.internal/v2?token=p", "https://m.internal/v2?[redacted]"},
-		{"https://m.internal/v2#p", "https://m.internal/v2#[redacted]"},
-		{"https://m.internal/v2?", "https://m.internal/v2?"},
-		{"u:p@m.internal", "[redacted]@m.internal"},
-		{"https:u:p@m.internal", "[redacted]@m.internal"},
-		{"//u:p@m.internal", "//[redacted]@m.internal"},
-		{"@", "[redacted]@"},
-	} {
-		if got := redactURL(tt.in); got != tt.want {
-			t.Errorf("redactURL(%q) = %q, want %q", tt.in, got, tt.want)
-		}
-	}
-}
-
 // FuzzTarget: no text panics; a target's URL is one that can be asked, on the
 // host that is its key; and no password of a URL is shown.
 func FuzzTarget(f *testing.F) {
