@@ -17,7 +17,8 @@ import (
 // and more, and every one in a shell that keeps here-documents in files, needs a writable /tmp.
 //
 // It exits with 1 when an input is missing or does not fit, and with kubectl's code
-// when kubectl apply fails; in both cases nothing was applied. Progress is told on
+// when kubectl apply fails; in both cases nothing was applied, but a template of more
+// than 192 KiB whose second kubectl apply fails, which a later run makes good. Progress is told on
 // standard error, what kubectl says of the template on standard output. The
 // error is made of *[Error]s, all that were found.
 func Script(t Template) (escape.Script, error) {

@@ -108,7 +108,7 @@ func TestManifests(t *testing.T) {
 				c.get(t, &j, "job", j.Metadata.Name, "-n", j.Metadata.Namespace)
 				c.admit(t, j)
 			}
-			t.Logf("%d objects are accepted without a warning, and the Pods of %d Jobs are admitted where the restricted level is enforced", strings.Count(out, "\n"), len(jobs))
+			proved(t, "%d objects are accepted without a warning, and the Pods of %d Jobs are admitted where the restricted level is enforced", strings.Count(out, "\n"), len(jobs))
 		})
 	}
 }
@@ -156,7 +156,7 @@ func TestRestricted(t *testing.T) {
 			if r.exit == 0 || !strings.Contains(r.stderr, `violates PodSecurity "restricted:latest"`) {
 				t.Fatalf("exit code %d, standard error: %s", r.exit, r.stderr)
 			}
-			t.Logf("without %s the Pod is refused: %s", setting, strings.TrimSpace(r.stderr))
+			proved(t, "without %s the Pod is refused: %s", setting, strings.TrimSpace(r.stderr))
 		})
 	}
 }

@@ -188,7 +188,7 @@ func TestRole(t *testing.T) {
 			t.Errorf("kubectl %s: exit code %d, %q", args, r.exit, r.stderr)
 		}
 	}
-	t.Logf("the ServiceAccount may do %d things of %d that were asked, and they are those of the script", len(allowed), asked)
+	proved(t, "the ServiceAccount may do %d things of %d that were asked, and they are those of the script", len(allowed), asked)
 }
 
 // TestRoleIsNeeded: without any one verb of any rule the script fails: on a
@@ -270,7 +270,7 @@ func TestRoleIsNeeded(t *testing.T) {
 			if said, ok := works(); !ok || removed < 2 {
 				t.Errorf("%d verbs removed, and then: %s", removed, said)
 			}
-			t.Logf("without any one of the %d verbs of the Roles the script is refused", removed)
+			proved(t, "without any one of the %d verbs of the Roles the script is refused", removed)
 		})
 	}
 }

@@ -305,7 +305,7 @@ func TestTemplates(t *testing.T) {
 					if !got.effective(t).Equal(tt.set) {
 						t.Errorf("machinery reads %+v, want %+v", got.effective(t), tt.set)
 					}
-					t.Logf("the Job, %d bytes in a %s, is accepted; %s applied the template twice as its ServiceAccount, the second time without a change; machinery reads the Set of %d mirrors from what the server has", len(objects.Script().Bytes()), objects.Transport(), shell, len(tt.set.Mirrors))
+					proved(t, "the Job, %d bytes in a %s, is accepted; %s applied the template twice as its ServiceAccount, the second time without a change; machinery reads the Set of %d mirrors from what the server has", len(objects.Script().Bytes()), objects.Transport(), shell, len(tt.set.Mirrors))
 				})
 			}
 		}
@@ -380,7 +380,7 @@ func TestHostile(t *testing.T) {
 					}
 				}
 			}
-			t.Logf("%d hostile texts are on the server as they were given, by %s and %d Jobs; %d are refused by Manifests: no UTF-8, or a NUL byte", held, shell, len(groups), refused)
+			proved(t, "%d hostile texts are on the server as they were given, by %s and %d Jobs; %d are refused by Manifests: no UTF-8, or a NUL byte", held, shell, len(groups), refused)
 		})
 	}
 }
@@ -444,7 +444,7 @@ func TestSizes(t *testing.T) {
 				t.Errorf("the server has %d patches, %d bytes of data, Talos version %q, annotations %q, labels %q", len(spec.StrategicPatches), len(spec.Data), spec.TalosVersion,
 					slices.Sorted(maps.Keys(got.Metadata.Annotations)), got.Metadata.Labels)
 			}
-			t.Logf("a script of %d bytes: %s, and nothing is left of the template before", len(objects.Script().Bytes()), strings.TrimSpace(r.stdout))
+			proved(t, "a script of %d bytes: %s, and nothing is left of the template before", len(objects.Script().Bytes()), strings.TrimSpace(r.stdout))
 		})
 	}
 }
@@ -486,7 +486,7 @@ func TestRefused(t *testing.T) {
 				if got := c.must(t, nil, "get", "talosconfigtemplates", "-n", namespace, "-o", "name"); got != "" {
 					t.Errorf("the server has %s", got)
 				}
-				t.Logf("%s: exit code 1, nothing on the server, and %s", shell, strings.TrimSpace(r.stderr))
+				proved(t, "%s: exit code 1, nothing on the server, and %s", shell, strings.TrimSpace(r.stderr))
 			})
 		}
 	}
@@ -519,7 +519,7 @@ func TestInputs(t *testing.T) {
 				if got := c.must(t, nil, "get", "talosconfigtemplates", "-n", namespace, "-o", "name"); got != "" {
 					t.Errorf("the server has %s", got)
 				}
-				t.Logf("%s: exit code 1, nothing on the server, and %s", shell, strings.TrimSpace(r.stderr))
+				proved(t, "%s: exit code 1, nothing on the server, and %s", shell, strings.TrimSpace(r.stderr))
 			}
 		})
 	}

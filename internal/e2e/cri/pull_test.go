@@ -183,10 +183,10 @@ func TestPull(t *testing.T) {
 					t.Errorf("crictl says %q, want %q\n%s", failure, tt.fails, logged)
 				}
 				if tt.fails != "" {
-					t.Logf("the pull fails, since %s, and the upstream was not asked", tt.fails)
+					proved(t, "the pull fails, since %s, and the upstream was not asked", tt.fails)
 					return
 				}
-				t.Logf("crictl pulled %s, and the registries were asked these %d and nothing else: %s", ref, len(asked), strings.Join(asked, ", "))
+				proved(t, "crictl pulled %s, and the registries were asked these %d and nothing else: %s", ref, len(asked), strings.Join(asked, ", "))
 			})
 		}
 	}
@@ -261,10 +261,10 @@ func TestAppliedTwice(t *testing.T) {
 					if !strings.Contains(logged, "failed to decode") || !strings.Contains(logged, "already exists") {
 						t.Errorf("containerd does not say why:\n%s", logged)
 					}
-					t.Log("the endpoints are doubled, containerd ignores hosts.toml, and asks the upstream although skipFallback is true")
+					proved(t, "the endpoints are doubled, containerd ignores hosts.toml, and asks the upstream although skipFallback is true")
 					return
 				}
-				t.Log("the node has the Set, and containerd asks the first mirror alone")
+				proved(t, "the node has the Set, and containerd asks the first mirror alone")
 			})
 		}
 	}
@@ -288,4 +288,12 @@ func talos(m mirrors.Mirror) string {
 		fmt.Fprintf(&b, "  [host.'%s']\n    %s", e.URL, capabilities)
 	}
 	return b.String()
+}
+
+// proved says what a test showed, unless it failed.
+func proved(t *testing.T, format string, args ...any) {
+	t.Helper()
+	if !t.Failed() {
+		t.Logf(format, args...)
+	}
 }
