@@ -33,6 +33,7 @@ type reader struct {
 
 	mirrors, configs []tree.Field
 	configured       map[string]settings
+	hosts            map[string]bool // scheme and host of each endpoint and registry
 }
 
 // settings is an entry of configs.
@@ -67,6 +68,7 @@ func (r *reader) root(n *tree.Node) {
 	for _, f := range r.mirrors {
 		r.mirror(f)
 	}
+	r.collectHosts()
 	for _, f := range r.configs {
 		r.config(r.configured[f.Name])
 	}
@@ -157,14 +159,14 @@ func (r *reader) mirror(f tree.Field) {
 	r.Mirror(f.Name, f)
 	prefix := r.prefix(rewrites, f)
 	seen := map[string]bool{}
-	for _, t := range endpoints {
+	for i, t := range endpoints {
 		at := tree.Field{Path: t.Path, Key: t.At, Value: t.At}
 		e, reason := normalize(t.Value)
 		if reason != "" {
 			r.Fail("endpoint-syntax", t.Path, t.At, reason+"; k3s ignores the endpoint", "want a URL, or host[:port]")
 			continue
 		}
-		if prefix != "" {
+		if prefix != "" && !(i == len(endpoints)-1 && r.isDefault(f.Name, e, configured)) {
 			e.Endpoint = mirrors.Endpoint{URL: tree.Origin(e.Endpoint) + tree.APIPath(e.Endpoint) + "/" + prefix, OverridePath: true}
 			if strings.HasSuffix(e.URL, "/v2") {
 				e.OverridePath = false
@@ -178,6 +180,16 @@ func (r *reader) mirror(f tree.Field) {
 		r.Endpoint(f.Name, e.Endpoint, at)
 	}
 	r.fallback(f, configured)
+}
+
+// isDefault reports whether an endpoint that is the last one is the default
+// endpoint. k3s puts it in the place of that, where rewrites are not used.
+func (r *reader) isDefault(registry string, e endpoint, configured bool) bool {
+	if registry == "*" || r.noDefault && !configured {
+		return false
+	}
+	d, reason := normalize(registry)
+	return reason == "" && d.same == e.same
 }
 
 // fallback decides on the default endpoint, which is the registry itself.
@@ -210,6 +222,7 @@ func (r *reader) fallback(f tree.Field, configured bool) {
 
 var (
 	wholeName = regexp.MustCompile(`^\^?\((\?:)?\.[*+]\)\$?$`)
+	atStart   = regexp.MustCompile(`^[a-z0-9._/-]+/$`)
 	inserted  = regexp.MustCompile(`^([a-z0-9._/-]+/)\$(?:\{?([01])\}?)$`)
 )
 
@@ -226,7 +239,7 @@ func (r *reader) prefix(rewrites []tree.Field, f tree.Field) string {
 		switch {
 		case len(rewrites) == 1 && pattern != nil && insert != nil && (insert[2] == "0" || pattern[1] == ""):
 			prefix = insert[1]
-		case len(rewrites) == 1 && g.Name == "^" && regexp.MustCompile(`^[a-z0-9._/-]+/$`).MatchString(replacement):
+		case len(rewrites) == 1 && g.Name == "^" && atStart.MatchString(replacement):
 			prefix = replacement
 		default:
 			r.Note(convert.Loss, g.Path, g.Key, "Talos has no rewrites; only one that puts a prefix before every repository has a URL that does the same",
@@ -260,7 +273,7 @@ func (r *reader) settings(f tree.Field) settings {
 func (r *reader) auth(f tree.Field) *mirrors.Auth {
 	var a mirrors.Auth
 	for _, g := range r.Fields(f.Value, f.Path) {
-		s, _ := "", false
+		var s string
 		switch g.Name {
 		case "username":
 			a.Username, _ = r.Text(g)
@@ -329,7 +342,32 @@ func (r *reader) tls(f tree.Field) *mirrors.TLS {
 	return &t
 }
 
+func (r *reader) collectHosts() {
+	r.hosts = map[string]bool{}
+	for name, m := range r.Source.Set.Mirrors {
+		r.hosts["https://"+tree.UpstreamHost(name)] = true
+		for _, e := range m.Endpoints {
+			r.hosts[tree.Origin(e)] = true
+		}
+	}
+}
+
+// standardPort tells that settings under H:443 are not those of https://H.
+func (r *reader) standardPort(s settings) {
+	bare, scheme := strings.TrimSuffix(s.Name, ":443"), "https://"
+	if bare == s.Name {
+		bare, scheme = strings.TrimSuffix(s.Name, ":80"), "http://"
+	}
+	bare = tree.UpstreamHost(bare)
+	if _, own := r.configured[bare]; bare == s.Name || own || !r.hosts[scheme+bare] || r.hosts[scheme+s.Name] {
+		return
+	}
+	r.Note(convert.Decision, s.Path, s.Key, fmt.Sprintf("the endpoint %s has no port: only k3s's pulls of its own images look here for its settings, containerd does not, and Talos does not",
+		tree.Quote(scheme+bare)), fmt.Sprintf("write them under %s, if the endpoint needs them", tree.Quote(bare)))
+}
+
 func (r *reader) config(s settings) {
+	r.standardPort(s)
 	set := r.Source.Set
 	host := s.Name
 	if host == "*" {

@@ -70,7 +70,9 @@ func (f file) hops(registry string, noDefault bool) []hop {
 		}
 	}
 	m := f.Mirrors[registry]
-	for _, e := range m.Endpoint {
+	_, configured := f.Configs[registry]
+	fallback := registry != "*" && (!noDefault || configured)
+	for i, e := range m.Endpoint {
 		if !strings.Contains(e, "://") {
 			e = "//" + e
 		}
@@ -90,6 +92,9 @@ func (f file) hops(registry string, noDefault bool) []hop {
 		if p == "" || p == "/" {
 			p = "/v2"
 		}
+		if fallback && i == len(m.Endpoint)-1 && u.Scheme+"://"+u.Host+p == "https://"+host(registry)+"/v2" {
+			break // k3s takes it for the registry itself, which has no rewrites
+		}
 		p = path.Clean(p)
 		for pattern, replacement := range m.Rewrite {
 			if pattern == "^(.*)$" {
@@ -98,8 +103,7 @@ func (f file) hops(registry string, noDefault bool) []hop {
 		}
 		add(u, p)
 	}
-	_, configured := f.Configs[registry]
-	if registry != "*" && (!noDefault || configured) {
+	if fallback {
 		add(&url.URL{Scheme: "https", Host: host(registry)}, "/v2")
 	}
 	return hops

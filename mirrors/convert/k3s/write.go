@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"path"
+	"slices"
 
 	"gopkg.in/yaml.v3"
 
@@ -110,7 +111,9 @@ func (w *writer) mirror(key string) mirrorEntry {
 		if p != "/v2" {
 			url += p
 		}
-		out.Endpoint = append(out.Endpoint, url)
+		if !slices.Contains(out.Endpoint, url) { // https://m and https://m/v2 are the same
+			out.Endpoint = append(out.Endpoint, url)
+		}
 	}
 
 	host := tree.UpstreamHost(key)

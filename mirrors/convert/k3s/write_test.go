@@ -118,6 +118,52 @@ line 5, column 3: loss: mirrors["none.example.com"]: without endpoints and witho
 	assert.Len(t, report.Entries, 1)
 }
 
+// TestDefaultEndpoint: rewrites are not for the registry itself, when it is the
+// last endpoint and k3s has a default endpoint.
+func TestDefaultEndpoint(t *testing.T) {
+	const data = "mirrors:\n  docker.io: {endpoint: [m.example.com, 'https://registry-1.docker.io'], rewrite: {'^(.*)$': 'p/$1'}}\n" +
+		"  ghcr.io: {endpoint: [ghcr.io, m.example.com], rewrite: {'^(.*)$': 'p/$1'}}\n"
+	urls := func(opts ...k3s.Option) map[string][]string {
+		src, report, err := k3s.Read([]byte(data), opts...)
+		require.NoError(t, err)
+		assert.True(t, report.Lossless(), "%s", report)
+		got := map[string][]string{}
+		for key, m := range src.Set.Mirrors {
+			for _, e := range m.Endpoints {
+				got[key] = append(got[key], e.URL)
+			}
+		}
+		return got
+	}
+	want := map[string][]string{
+		"docker.io": {"https://m.example.com/v2/p", "https://registry-1.docker.io"},
+		"ghcr.io":   {"https://ghcr.io/v2/p", "https://m.example.com/v2/p"},
+	}
+	assert.Equal(t, want, urls())
+	want["docker.io"][1] = "https://registry-1.docker.io/v2/p"
+	assert.Equal(t, want, urls(k3s.DisableDefaultRegistryEndpoint()))
+}
+
+// TestStandardPort: settings under the standard port are not those of the host.
+func TestStandardPort(t *testing.T) {
+	data := []byte("mirrors:\n  ghcr.io: {endpoint: [m.example.com, 'n.example.com:443', 'http://p.example.com']}\nconfigs:\n" +
+		"  m.example.com:443: {auth: {username: u, password: made-up}}\n  n.example.com:443: {auth: {username: u, password: made-up}}\n" +
+		"  p.example.com:80: {auth: {username: u, password: made-up}}\n  q.example.com:443: {auth: {username: u, password: made-up}}\n  ghcr.io:443: {tls: {insecure_skip_verify: true}}\n")
+	_, report, err := k3s.Read(data)
+	require.NoError(t, err)
+	const reason = " has no port: only k3s's pulls of its own images look here for its settings, containerd does not, and Talos does not "
+	assert.Equal(t, `line 4, column 3: decision: configs["m.example.com:443"]: the endpoint "https://m.example.com"`+reason+`(write them under "m.example.com", if the endpoint needs them)
+line 6, column 3: decision: configs["p.example.com:80"]: the endpoint "http://p.example.com"`+reason+`(write them under "p.example.com", if the endpoint needs them)
+line 8, column 3: decision: configs["ghcr.io:443"]: the endpoint "https://ghcr.io"`+reason+`(write them under "ghcr.io", if the endpoint needs them)`, report.String())
+}
+
+func TestWriteRepeated(t *testing.T) {
+	files, report, err := k3s.Write(mirrors.Set{Mirrors: map[string]mirrors.Mirror{"ghcr.io": {Endpoints: []mirrors.Endpoint{{URL: "https://m.example.com"}, {URL: "https://m.example.com/v2"}}}}})
+	require.NoError(t, err)
+	assert.True(t, report.Lossless(), "%s", report)
+	assert.Equal(t, "mirrors:\n  ghcr.io:\n    endpoint:\n      - https://m.example.com\n", string(files["registries.yaml"]))
+}
+
 func TestWithoutFiles(t *testing.T) {
 	data := []byte("configs:\n  h.example.com:\n    auth: {username: u, password: made-up}\n    tls: {ca_file: /etc/ca.crt, cert_file: /c, key_file: /k}\n")
 	src, report, err := k3s.Read(data)
