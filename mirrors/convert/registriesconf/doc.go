@@ -7,13 +7,14 @@
 //	                      location = "m/p"        endpoint https://m/v2/p with overridePath
 //	                      insecure = true         config["m"].tls.insecureSkipVerify
 //	  location, other than the prefix             the last endpoint, with skipFallback
-//	certs.d/m/ca.crt, client.cert, client.key     config["m"].tls (written, not read)
+//	certs.d/m/ca.crt, client.cert, client.key     config["m"].tls (written, not read;
+//	                                              Docker Hub's folder is docker.io)
 //
 // A mirror comes before the location. insecure is https without verification,
 // and then plain http; a Set says one or the other, so each needs a decision and
 // is in the report. What Talos has no word for is there too: a prefix with a
-// path or a wildcard, blocked, mirrors for digests or tags only, search lists,
-// aliases and credential helpers.
+// path or a wildcard, a name that no image has, blocked, mirrors for digests or tags
+// only, search lists, aliases and credential helpers.
 //
 // The reference is containers/image 5.42.1. The old form, [registries.search],
 // [registries.insecure] and [registries.block], which it no longer takes, is read

@@ -33,7 +33,7 @@ func Read(data []byte, opts ...Option) (*mirrors.Source, convert.Report, error) 
 		}
 		slices.Sort(names)
 		for _, name := range names {
-			text, err := tree.ReadFile(o.dropIns, name)
+			text, err := readFile(o.dropIns, name)
 			r.File = name
 			if err != nil {
 				r.FailFile("", err)
@@ -44,6 +44,16 @@ func Read(data []byte, opts ...Option) (*mirrors.Source, convert.Report, error) 
 	}
 	r.all()
 	return r.Finish(errs...)
+}
+
+// readFile reads a drop-in. What is no file, such as a pipe, would not end.
+func readFile(fsys fs.FS, name string) (string, error) {
+	if info, err := fs.Stat(fsys, name); err != nil {
+		return "", err
+	} else if !info.Mode().IsRegular() {
+		return "", fs.ErrInvalid
+	}
+	return tree.ReadFile(fsys, name)
 }
 
 type reader struct {
@@ -371,6 +381,11 @@ func (r *reader) registry(g registry) {
 		r.Note(convert.Loss, g.at.Path, g.blocked.Key, "Talos cannot block a registry", "block it in the network, or keep its images out by an admission policy")
 		return
 	}
+	upstream := g.location == g.prefix || g.prefix == "docker.io" && (g.location == tree.DockerHub || g.location == "index.docker.io")
+	if f := misnamed(g.prefix); f != nil && (len(g.mirrors) > 0 || !upstream) {
+		r.Note(convert.Loss, g.at.Path, g.at.Key, fmt.Sprintf("Talos cannot have mirrors of %s: %s", tree.Quote(g.prefix), f.Message), f.Fix)
+		return
+	}
 	for i, m := range g.mirrors {
 		if m.location == "" {
 			continue
@@ -387,7 +402,6 @@ func (r *reader) registry(g registry) {
 		r.endpoint(g.prefix, m.location, m.at, m.isInsecure, m.insecure)
 	}
 
-	upstream := g.location == g.prefix || g.prefix == "docker.io" && (g.location == tree.DockerHub || g.location == "index.docker.io")
 	own := upstream && g.isInsecure && g.prefix != "docker.io"
 	switch {
 	case !upstream:
@@ -404,6 +418,17 @@ func (r *reader) registry(g registry) {
 	case g.isInsecure:
 		r.skipVerify(tree.DockerHub, g.insecure)
 	}
+}
+
+// misnamed says what is wrong with the name of a registry, nil when nothing is. In
+// a Set it would be an error, and keep all the rest from being used.
+func misnamed(registry string) *mirrors.Finding {
+	for _, f := range (mirrors.Set{Mirrors: map[string]mirrors.Mirror{registry: {}}}).Check() {
+		if f.Severity == mirrors.SeverityError {
+			return &f
+		}
+	}
+	return nil
 }
 
 // endpoint adds a location as an endpoint.

@@ -30,16 +30,28 @@ type mirrorTable struct {
 
 // Write makes registries.conf, and under certs.d the certificates and keys, as
 // they lie in /etc/containers.
+//
+// Podman refuses a file in which one location is insecure in one table and not in
+// another, as http:// and https:// of one host would make it. The second mirror
+// then has that endpoint before its registry instead of in place of it: its
+// skipFallback is in the report as a loss.
 func Write(set mirrors.Set) (convert.Files, convert.Report, error) {
 	if err := mirrors.Join(set.Check().Err(), tree.Writable(set)); err != nil {
 		return nil, convert.Report{}, err
 	}
-	w := &writer{set: set, told: map[string]bool{}}
+	w := &writer{set: set, told: map[string]bool{}, hosts: map[string]bool{}, isInsecure: map[string]bool{}}
 	files := convert.Files{}
 	var out file
 	for _, key := range tree.Keys(set.Mirrors) {
 		if t, ok := w.mirror(key); ok {
 			out.Registries = append(out.Registries, t)
+		}
+	}
+	w.separate(out.Registries)
+	for _, t := range out.Registries {
+		w.hosts[hostOf(t.Location)] = true
+		for _, m := range t.Mirrors {
+			w.hosts[hostOf(m.Location)] = true
 		}
 	}
 	for _, key := range tree.Keys(set.Config) {
@@ -52,26 +64,20 @@ func Write(set mirrors.Set) (convert.Files, convert.Report, error) {
 			continue
 		}
 		if t.InsecureSkipVerify && !w.told[key] {
-			// A host of its own, without mirrors.
-			if _, ok := set.Mirrors[key]; ok {
-				w.Add(convert.Loss, "config", key, "tls.insecureSkipVerify", "the registry has mirrors and is not one of their endpoints", "want it as the last endpoint of its mirror")
-			} else {
-				name := key
-				if key == tree.DockerHub {
-					name = "docker.io"
-				}
-				if _, ok := set.Mirrors[name]; !ok {
-					out.Registries = append(out.Registries, registryTable{Location: name, Insecure: true})
-				}
-				w.insecure(key)
+			if own, ok := w.own(key); ok {
+				out.Registries = append(out.Registries, own)
 			}
 		}
-		folder := "certs.d/" + key + "/"
-		if t.CA != "" {
-			files[folder+"ca.crt"] = []byte(t.CA)
+		if hub := set.Config[tree.DockerHub].TLS; key == "docker.io" && hub != nil && (t.CA != "" || t.ClientIdentity != nil) && !(mirrors.HostConfig{TLS: t}).Equal(mirrors.HostConfig{TLS: hub}) {
+			w.Add(convert.Loss, "config", key, "tls", "Podman has one folder of certificates for Docker Hub, which has those of "+tree.DockerHub, "want the same in both")
 		}
-		if id := t.ClientIdentity; id != nil {
-			files[folder+"client.cert"], files[folder+"client.key"] = []byte(id.Certificate), []byte(id.Key.Reveal())
+		for _, folder := range w.folders(key) {
+			if t.CA != "" {
+				files[folder+"ca.crt"] = []byte(t.CA)
+			}
+			if id := t.ClientIdentity; id != nil {
+				files[folder+"client.cert"], files[folder+"client.key"] = []byte(id.Certificate), []byte(id.Key.Reveal())
+			}
 		}
 	}
 	var b bytes.Buffer
@@ -84,8 +90,73 @@ func Write(set mirrors.Set) (convert.Files, convert.Report, error) {
 
 type writer struct {
 	tree.Losses
-	set  mirrors.Set
-	told map[string]bool // hosts whose insecureSkipVerify is said
+	set        mirrors.Set
+	told       map[string]bool // hosts whose insecureSkipVerify is said
+	hosts      map[string]bool // hosts of the locations
+	isInsecure map[string]bool // the locations of tables
+}
+
+// own is the table of an insecure host that is no endpoint.
+func (w *writer) own(host string) (registryTable, bool) {
+	name := host
+	if host == tree.DockerHub {
+		name = "docker.io"
+	}
+	if _, ok := w.set.Mirrors[name]; ok {
+		w.Add(convert.Loss, "config", host, "tls.insecureSkipVerify", "the registry has mirrors and is not one of their endpoints", "want it as the last endpoint of its mirror")
+		return registryTable{}, false
+	}
+	insecure, there := w.isInsecure[name]
+	if there && !insecure {
+		w.Add(convert.Loss, "config", host, "tls.insecureSkipVerify", fmt.Sprintf("Podman refuses the location %q with insecure in one place and without in another", name), "want the same for every name of the host")
+		return registryTable{}, false
+	}
+	w.isInsecure[name] = true
+	w.insecure(host)
+	return registryTable{Location: name, Insecure: true}, !there
+}
+
+// folders are those in which Podman looks for the certificates of a host. It calls
+// Docker Hub docker.io there as everywhere, and not by the name of its host, unless
+// a location has that.
+func (w *writer) folders(host string) []string {
+	switch {
+	case host == tree.DockerHub && w.hosts[host]:
+		return []string{"certs.d/docker.io/", "certs.d/" + host + "/"}
+	case host == "docker.io" && w.set.Config[tree.DockerHub].TLS != nil:
+		return nil // those of the host that the endpoints name
+	case host == tree.DockerHub:
+		host = "docker.io"
+	}
+	return []string{"certs.d/" + host + "/"}
+}
+
+// separate keeps a location from being insecure in one table and not in another.
+// Tables of a registry that stands for itself come first; one that another location
+// takes the place of gives that up when it has to.
+func (w *writer) separate(tables []registryTable) {
+	for _, t := range tables {
+		if t.Prefix == "" {
+			w.isInsecure[t.Location] = t.Insecure
+		} else {
+			w.isInsecure[t.Prefix] = false // when it gives up
+		}
+	}
+	for i := range tables {
+		t := &tables[i]
+		if t.Prefix == "" {
+			continue
+		}
+		other, ok := w.isInsecure[t.Location]
+		if !ok || other == t.Insecure {
+			w.isInsecure[t.Location] = t.Insecure
+			continue
+		}
+		w.Add(convert.Loss, "mirrors", t.Prefix, "skipFallback", fmt.Sprintf("Podman refuses the location %q with insecure in one place and without in another; it is a mirror before the registry itself now", t.Location),
+			"want endpoints of that host that all have https:// and a valid certificate, or none")
+		t.Mirrors = append(t.Mirrors, mirrorTable{t.Location, t.Insecure})
+		t.Prefix, t.Location, t.Insecure = "", t.Prefix, false
+	}
 }
 
 func (w *writer) insecure(host string) {
@@ -103,6 +174,7 @@ func (w *writer) mirror(key string) (registryTable, bool) {
 		return t, false
 	}
 	expressible := true // the last endpoint is
+	there := map[mirrorTable]bool{}
 	for i, e := range m.Endpoints {
 		location, ok := locationOf(e, key)
 		expressible = ok
@@ -120,7 +192,11 @@ func (w *writer) mirror(key string) (registryTable, bool) {
 			skip = true
 			w.insecure(host)
 		}
-		t.Mirrors = append(t.Mirrors, mirrorTable{location, plain || skip})
+		// https://m and https://m/v2 are one place.
+		if entry := (mirrorTable{location, plain || skip}); !there[entry] {
+			there[entry] = true
+			t.Mirrors = append(t.Mirrors, entry)
+		}
 	}
 	if m.SkipFallback && len(m.Endpoints) > 0 {
 		n := len(t.Mirrors)
@@ -136,7 +212,9 @@ func (w *writer) mirror(key string) (registryTable, bool) {
 		}
 	}
 	if len(t.Mirrors) == 0 && t.Prefix == "" && !t.Insecure {
-		w.Add(convert.Loss, "mirrors", key, "", "a registry without mirrors; to Podman that says nothing", "drop it")
+		if len(m.Endpoints) == 0 {
+			w.Add(convert.Loss, "mirrors", key, "", "a registry without mirrors; to Podman that says nothing", "drop it")
+		}
 		return t, false
 	}
 	return t, true
