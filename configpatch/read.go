@@ -29,6 +29,12 @@ type Effective struct {
 	// credentials, then TLS settings, each sorted by name.
 	Entries []Entry
 
+	// Ignored are the paths of what is not about registries, each once, in the
+	// order of the configuration: keys of the v1alpha1 document, such as
+	// "machine.type" and "cluster", and kinds of other documents.
+	Ignored []string
+
+	spots             map[place]spot
 	legacy, documents mirrors.Set // each form alone
 	raw               v1alpha1.RegistriesConfig
 	hasV1Alpha1       bool
@@ -52,7 +58,10 @@ type Entry struct {
 	Name   string // the registry, or the host
 	Origin Origin
 	Line   int // where the entry that counts begins, from 1; 0 when not known
-	Hidden int // where the hidden legacy entry begins, when Origin is OriginBoth
+	Column int // from 1, in characters; 0 when not known
+
+	// Where the hidden legacy entry begins, when Origin is OriginBoth.
+	Hidden, HiddenColumn int
 }
 
 // Origin says in which form an entry stands.
@@ -95,13 +104,15 @@ func Read(data []byte) (*Effective, error) {
 
 func readProvider(cfg config.Provider, data []byte) (*Effective, error) {
 	var (
-		p     problems
-		lines = locate(data)
+		p    problems
+		text = locate(data)
 	)
 	bad := func(at place, path, fix, reason string) {
-		p = append(p, &Error{Path: path, Line: lines[at], Reason: reason, Fix: fix})
+		p = append(p, &Error{Path: path, Line: text.spots[at].line, Reason: reason, Fix: fix})
 	}
 	e := &Effective{
+		Ignored:   text.ignored,
+		spots:     text.spots,
 		legacy:    mirrors.Set{Mirrors: map[string]mirrors.Mirror{}, Config: map[string]mirrors.HostConfig{}},
 		documents: mirrors.Set{Mirrors: map[string]mirrors.Mirror{}, Config: map[string]mirrors.HostConfig{}},
 	}
@@ -144,7 +155,7 @@ func readProvider(cfg config.Provider, data []byte) (*Effective, error) {
 	if err := p.err(); err != nil {
 		return nil, err
 	}
-	e.combine(lines)
+	e.combine()
 	return e, nil
 }
 
@@ -180,20 +191,20 @@ func readLegacy(bad func(at place, path, fix, reason string), set *mirrors.Set, 
 
 // combine takes both forms together: a document replaces the legacy entry of
 // the same kind and name whole.
-func (e *Effective) combine(lines map[place]int) {
+func (e *Effective) combine() {
 	e.Set = mirrors.Set{Mirrors: map[string]mirrors.Mirror{}, Config: map[string]mirrors.HostConfig{}}
 	entry := func(kind Kind, name string, legacy, document bool) {
-		out := Entry{Kind: kind, Name: name, Line: lines[place{Documents, kind, name}]}
-		switch hidden := lines[place{Legacy, kind, name}]; {
+		at, hidden := e.spots[place{Documents, kind, name}], e.spots[place{Legacy, kind, name}]
+		out := Entry{Kind: kind, Name: name, Origin: OriginDocument}
+		switch {
 		case legacy && document:
-			out.Origin, out.Hidden = OriginBoth, hidden
+			out.Origin, out.Hidden, out.HiddenColumn = OriginBoth, hidden.line, hidden.column
 		case legacy:
-			out.Origin, out.Line = OriginLegacy, hidden
-		case document:
-			out.Origin = OriginDocument
-		default:
+			out.Origin, at = OriginLegacy, hidden
+		case !document:
 			return
 		}
+		out.Line, out.Column = at.line, at.column
 		e.Entries = append(e.Entries, out)
 	}
 	maps.Copy(e.Set.Mirrors, e.legacy.Mirrors)

@@ -61,10 +61,10 @@ func TestRead(t *testing.T) {
 		},
 	}, got.Set)
 	assert.Equal(t, []configpatch.Entry{
-		{Kind: configpatch.KindMirror, Name: "docker.io", Origin: configpatch.OriginBoth, Line: 20, Hidden: 6},
-		{Kind: configpatch.KindMirror, Name: "ghcr.io", Origin: configpatch.OriginLegacy, Line: 9},
-		{Kind: configpatch.KindAuth, Name: "harbor.example.com", Origin: configpatch.OriginBoth, Line: 26, Hidden: 16},
-		{Kind: configpatch.KindTLS, Name: "harbor.example.com", Origin: configpatch.OriginLegacy, Line: 17},
+		{Kind: configpatch.KindMirror, Name: "docker.io", Origin: configpatch.OriginBoth, Line: 20, Column: 1, Hidden: 6, HiddenColumn: 7},
+		{Kind: configpatch.KindMirror, Name: "ghcr.io", Origin: configpatch.OriginLegacy, Line: 9, Column: 7},
+		{Kind: configpatch.KindAuth, Name: "harbor.example.com", Origin: configpatch.OriginBoth, Line: 26, Column: 1, Hidden: 16, HiddenColumn: 9},
+		{Kind: configpatch.KindTLS, Name: "harbor.example.com", Origin: configpatch.OriginLegacy, Line: 17, Column: 9},
 	}, got.Entries)
 
 	// Printing shows no secret.

@@ -54,6 +54,8 @@ func (t *tool) check(in *input, v version, imageCache bool, output string) error
 		findings = wrong.findings
 	case err != nil:
 		return err
+	case in.judge != nil:
+		findings = in.judge(opts...)
 	default:
 		findings = source.Check(opts...)
 	}

@@ -64,8 +64,12 @@ func (t *tool) readFormat(in *input) (*mirrors.Source, convert.Report, error) {
 	}
 	switch format {
 	case "talos":
-		source, report, err := readTalos(data)
-		return source, report, inConfig(file, data, err)
+		effective, report, err := readTalos(data)
+		if err != nil {
+			return nil, report, inConfig(file, data, err)
+		}
+		in.judge = effective.Check
+		return effective.Source(), report, nil
 	case "cozystack":
 		if root, err := mirrors.ReadDocument(data); err == nil {
 			var values struct{ Talos struct{ Version yaml.Node } }
@@ -102,7 +106,7 @@ func (t *tool) readFormat(in *input) (*mirrors.Source, convert.Report, error) {
 
 // readTalos reads the effective Set of a machine configuration. A legacy entry
 // that a document of its name hides has no effect, which its author may not know.
-func readTalos(data []byte) (*mirrors.Source, convert.Report, error) {
+func readTalos(data []byte) (*configpatch.Effective, convert.Report, error) {
 	if len(data) > mirrors.MaxSize {
 		return nil, convert.Report{}, tooLarge()
 	}
@@ -110,20 +114,14 @@ func readTalos(data []byte) (*mirrors.Source, convert.Report, error) {
 	if err != nil {
 		return nil, convert.Report{}, err
 	}
-	source := mirrors.NewSource(effective.Set)
-	var report convert.Report
+	report := convert.Report{Ignored: effective.Ignored}
 	for _, e := range effective.Entries {
-		place := mirrors.Place{Section: "config", Key: e.Name, Field: e.Kind.String()}
-		if e.Kind == configpatch.KindMirror {
-			place = mirrors.Place{Section: "mirrors", Key: e.Name}
-		}
-		source.Mark(place, mirrors.Position{Line: e.Line})
 		if e.Origin == configpatch.OriginBoth {
-			report.Entries = append(report.Entries, convert.Entry{Kind: convert.Decision, Path: "machine.registries." + place.String(), Line: e.Hidden,
+			report.Entries = append(report.Entries, convert.Entry{Kind: convert.Decision, Path: e.HiddenPath(), Line: e.Hidden, Column: e.HiddenColumn,
 				Reason: fmt.Sprintf("Talos ignores it: the document in line %d has the same name, and counts whole", e.Line), Fix: "remove one of the two"})
 		}
 	}
-	return source, report, nil
+	return effective, report, nil
 }
 
 func tooLarge() error {

@@ -25,6 +25,10 @@ type input struct {
 	to   string // the format that convert writes, else empty
 
 	talosVersion *yaml.Node // that cozystack's values name, or nil
+
+	// judge finds what is wrong with the file as it is, where that is more than
+	// what is wrong with the Set; else nil.
+	judge func(...mirrors.CheckOption) mirrors.Findings
 }
 
 // register adds the flags that name the file and its format.
