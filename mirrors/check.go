@@ -41,23 +41,15 @@ type checker struct {
 
 	mirrorFindings, configFindings []finding
 
-	// hosts has the endpoints by host as written, near by what is left of a host
-	// without case, port and brackets.
-	hosts map[string]hostUse
-	near  map[string]nearHosts
+	hosts map[string]hostUse // of endpoints, as written
+	near  nearHosts
 
 	// explained has the registries for which a rule already says that the
 	// pullers differ.
 	explained map[string]bool
-	first     map[string]string   // endpoint URL without a path to the first key of mirrors that has it
-	shared    map[string][]string // the same for URLs that several have
+	first     map[string]string   // wholeRegistry of an endpoint to the first key of mirrors that has it
+	shared    map[string][]string // the same for those that several have
 	keys      []string            // of config, sorted
-}
-
-// nearHosts are the hosts of endpoints that have one nearKey: mostly one.
-type nearHosts struct {
-	host string
-	more []string
 }
 
 // hostUse is how endpoints use one host.
@@ -68,7 +60,6 @@ func newChecker(set Set, opts []CheckOption) *checker {
 		set:       set,
 		facts:     newFacts(opts),
 		hosts:     make(map[string]hostUse),
-		near:      make(map[string]nearHosts),
 		explained: make(map[string]bool),
 		first:     make(map[string]string),
 		shared:    make(map[string][]string),
@@ -89,6 +80,9 @@ func (c *checker) run() []finding {
 		if _, ok := c.set.Mirrors[name]; ok {
 			c.index(name)
 		}
+	}
+	if c.imageCache {
+		c.hosts[imageCacheHost] = hostUse{http: true}
 	}
 	// What config says about a mirror's registry has to be known when the
 	// mirror is judged, and the other way round: so config comes first and is
@@ -127,16 +121,7 @@ func (c *checker) index(name string) {
 		if len(e.problems) > 0 {
 			continue
 		}
-		use, known := c.hosts[e.u.Host]
-		if !known {
-			k := nearKey(e.u.Host)
-			if n, ok := c.near[k]; ok {
-				n.more = append(n.more, e.u.Host)
-				c.near[k] = n
-			} else {
-				c.near[k] = nearHosts{host: e.u.Host}
-			}
-		}
+		use := c.hosts[e.u.Host]
 		if e.u.Scheme == "http" {
 			use.http = true
 		} else {
@@ -144,17 +129,18 @@ func (c *checker) index(name string) {
 		}
 		c.hosts[e.u.Host] = use
 		if noPath(e.u.Path) && e.u.Host != defaultHost(name) {
-			switch first, ok := c.first[e.URL]; {
+			at := wholeRegistry(e)
+			switch first, ok := c.first[at]; {
 			case !ok:
-				c.first[e.URL] = name
+				c.first[at] = name
 			case first == name:
 			default:
-				names := c.shared[e.URL]
+				names := c.shared[at]
 				if names == nil {
 					names = []string{first}
 				}
 				if names[len(names)-1] != name {
-					c.shared[e.URL] = append(names, name)
+					c.shared[at] = append(names, name)
 				}
 			}
 		}
@@ -164,9 +150,16 @@ func (c *checker) index(name string) {
 // noPath reports whether the URL is that of a whole registry.
 func noPath(p string) bool { return p == "" || p == "/" || p == "/v2" || p == "/v2/" }
 
-// nearKey is a host without its port, its case and its brackets.
-func nearKey(host string) string {
-	return strings.ToLower(strings.Trim(hostname(host), "[]"))
+// wholeRegistry is the same for all spellings of a URL without a path.
+func wholeRegistry(e endpoint) string {
+	if e.u.Path == "" && !strings.HasSuffix(e.URL, ":443") && !strings.HasSuffix(e.URL, ":80") {
+		return strings.ToLower(e.URL) // mostly itself
+	}
+	standard := ":443"
+	if e.u.Scheme == "http" {
+		standard = ":80"
+	}
+	return e.u.Scheme + "://" + strings.TrimSuffix(strings.ToLower(e.u.Host), standard)
 }
 
 // hostname cuts the port off, and leaves an IPv6 address without brackets alone.
@@ -363,7 +356,9 @@ func (c *checker) endpoint(name string, i int, e endpoint) {
 		c.mirrorProblem(RuleEndpointCanonical, severity, at(), quote(e.URL)+" "+consequence, "want "+strconv.Quote(s))
 	}
 	c.path(e, at)
-	if u := c.shared[e.URL]; len(u) > 1 && u[1] == name || name == "*" && c.first[e.URL] == name {
+	if !noPath(e.u.Path) {
+		// a project, or a repository, of its own
+	} else if u := c.shared[wholeRegistry(e)]; len(u) > 1 && u[1] == name || name == "*" && c.first[wholeRegistry(e)] == name {
 		fix := "want one endpoint for each upstream, by port or path; or a cache that heeds ?ns=, which both pullers send"
 		if name == "*" {
 			c.mirrorProblem(RuleSharedEndpoint, SeverityWarning, at(),
@@ -630,9 +625,13 @@ func (c *checker) unused(key string, h HostConfig) {
 	}
 	m, mirrored := c.set.Mirrors[registry]
 	all, wildcard := c.set.Mirrors["*"]
-	if near := c.nearest(key); near != "" && !(mirrored && !m.SkipFallback) {
+	if near := c.nearest(key); near != "" && near != key && !(mirrored && !m.SkipFallback) {
 		if own, ok := c.set.Config[near]; !ok || own.Auth == nil && h.Auth != nil || own.TLS == nil && h.TLS != nil {
-			c.configProblem(RuleConfigUnused, SeverityWarning, p, what+", spelled this way", fmt.Sprintf("want %q, as the endpoint's URL has it", near))
+			message, fix := what+", spelled this way", fmt.Sprintf("want %q, as the endpoint's URL has it", near)
+			if _, ok := c.hosts[near]; !ok {
+				message, fix = "no node asks a host that is spelled this way", fmt.Sprintf("want %q, the host of the registry", near)
+			}
+			c.configProblem(RuleConfigUnused, SeverityWarning, p, message, fix)
 			return
 		}
 	}
@@ -660,17 +659,6 @@ func (c *checker) unused(key string, h HostConfig) {
 			c.configProblem(RuleConfigUnused, SeverityWarning, p, what+", and it is no registry that an image can name: "+reason, fix)
 		}
 	}
-}
-
-// nearest returns the host of an endpoint that differs in port, case or brackets only.
-func (c *checker) nearest(key string) string {
-	near := c.near[nearKey(key)]
-	for _, h := range near.more {
-		if strings.EqualFold(h, key) {
-			return h
-		}
-	}
-	return near.host
 }
 
 // bypassed reports a host that has a hosts directory of its own, and so is not sent to "*".

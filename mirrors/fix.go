@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mirrorpatch/mirrorpatch/mirrors/internal/redact"
@@ -21,7 +22,8 @@ type Fixed struct {
 func (f Fixed) String() string { return f.Path + ": " + f.What + " [" + f.Rule + "]" }
 
 // Fix returns a copy of the Set with the changes made whose outcome is certain,
-// and lists them; it asks for nothing and leaves s as it is. Certain are:
+// and lists them; it asks for nothing and leaves s as it is. Each change answers a
+// finding of [Set.Check]. Certain are:
 //
 //   - endpoint-syntax: white space around a URL goes;
 //   - endpoint-canonical: the spelling of Talos, where the host stays the same;
@@ -29,89 +31,295 @@ func (f Fixed) String() string { return f.Path + ": " + f.What + " [" + f.Rule +
 //   - endpoint-path: overridePath: true where the path has /v2/ inside;
 //   - registry-alias, registry-name: docker.io for its other names, lower case, no scheme;
 //   - config-key: the host alone;
-//   - config-unused: the spelling of the one endpoint that it can only mean, by case, :443 or brackets;
+//   - config-unused: the spelling of the one server that it can only mean, by case, :443 or brackets;
 //   - hub-auth-key: the credentials move to registry-1.docker.io.
 //
-// A key stays when the new one is there already. A change that would bring a new
-// error is not made. The options are those of [Set.Check], and the same Check of the
-// result has no error that Check of s does not have.
+// A key stays when the new one is there already. A change that would bring an error
+// to a place that does not have it yet is not made; the others are. The options are
+// those of [Set.Check], and the same Check of the result has no error, by rule and
+// place, that Check of s does not have.
 func (s Set) Fix(opts ...CheckOption) (Set, []Fixed) {
-	f := &fixer{set: s.DeepCopy(), opts: opts}
-	before := errorCount(s.Check(opts...))
-	// Each step is on its own, so that one that brings a new error can be left
-	// out. What overridePaths does may make two endpoints equal.
-	for _, step := range []func(*fixer){(*fixer).endpoints, (*fixer).overridePaths, (*fixer).endpoints, (*fixer).registries, (*fixer).configKeys, (*fixer).hubAuth} {
-		set, fixed := f.set.DeepCopy(), slices.Clone(f.fixed)
-		step(f)
-		if len(f.fixed) == len(fixed) {
-			continue
+	f := newFixer(s, opts)
+	// One change may bring out what another rule finds: a key that is renamed, its settings.
+	for range maxPasses {
+		if !f.pass() {
+			break
 		}
-		after := errorCount(f.set.Check(opts...))
-		if moreErrors(before, after) {
-			f.set, f.fixed = set, fixed
-			continue
-		}
-		before = after
 	}
 	return f.set, f.fixed
 }
 
+// maxPasses is more than the rules have steps that follow from each other.
+const maxPasses = 20
+
+// fixer is a Set on its way, with what its places were called in the beginning.
 type fixer struct {
 	set   Set
 	fixed []Fixed
 	opts  []CheckOption
+	facts facts
+
+	mirrors map[string]string // key of mirrors to that of the beginning, where it is another
+	config  map[string]string // the same of config
+	hubAuth bool              // the credentials of registry-1.docker.io were under docker.io
+	indexes map[string][]int  // key of mirrors to the indexes of the beginning, where endpoints are gone
 }
 
-func errorCount(fs Findings) map[string]int {
-	n := map[string]int{}
-	for _, f := range fs {
-		if f.Severity == SeverityError {
-			n[f.Rule]++
-		}
-	}
-	return n
+func newFixer(s Set, opts []CheckOption) *fixer {
+	return &fixer{set: s.DeepCopy(), opts: opts, facts: newFacts(opts),
+		mirrors: map[string]string{}, config: map[string]string{}, indexes: map[string][]int{}}
 }
 
-func moreErrors(before, after map[string]int) bool {
-	for rule, n := range after {
-		if n > before[rule] {
+func (f *fixer) clone() *fixer {
+	g := *f
+	g.set, g.fixed = f.set.DeepCopy(), slices.Clone(f.fixed)
+	g.mirrors, g.config, g.indexes = maps.Clone(f.mirrors), maps.Clone(f.config), maps.Clone(f.indexes)
+	return &g
+}
+
+// A change is made to a fixer; it reports nothing when there is nothing to do (any more).
+type change func(*fixer)
+
+// pass makes the changes of the first step that has any, and reports whether it did.
+func (f *fixer) pass() bool {
+	c := newChecker(f.set, f.opts)
+	found := c.run()
+	before := f.errors(found)
+	for _, step := range []func(*checker, []finding) []change{f.repeatChanges, f.endpointChanges, f.mirrorChanges, f.configChanges} {
+		n := len(f.fixed)
+		f.try(step(c, found), before)
+		if len(f.fixed) > n {
 			return true
 		}
 	}
 	return false
 }
 
-func (f *fixer) did(rule string, p Place, format string, args ...any) {
-	f.fixed = append(f.fixed, Fixed{Rule: rule, Path: p.String(), What: fmt.Sprintf(format, args...)})
+// try makes those of the changes that bring no new error: all together, or when
+// they do, half of them and then the other half.
+func (f *fixer) try(changes []change, before map[placedRule]int) {
+	if len(changes) == 0 {
+		return
+	}
+	g := f.clone()
+	for _, do := range changes {
+		do(g)
+	}
+	if len(g.fixed) == len(f.fixed) {
+		return
+	}
+	if !moreErrors(before, g.errors(newChecker(g.set, g.opts).run())) {
+		*f = *g
+		return
+	}
+	if half := len(changes) / 2; half > 0 {
+		f.try(changes[:half], before)
+		f.try(changes[half:], before)
+	}
 }
 
-func (f *fixer) endpoints() {
-	for _, name := range slices.Sorted(maps.Keys(f.set.Mirrors)) {
-		m := f.set.Mirrors[name]
-		var kept []Endpoint
-		seen := map[string]bool{} // by URL, to overridePath
-		for i, e := range m.Endpoints {
-			p := endpointPlace(name, i)
-			if trimmed := strings.TrimSpace(e.URL); trimmed != e.URL && isEndpoint(trimmed) {
-				f.did(RuleEndpointSyntax, p, "%s instead of %s", quote(trimmed), quote(e.URL))
-				e.URL = trimmed
+// placedRule is a rule at a place.
+type placedRule struct {
+	rule  string
+	place Place
+}
+
+// errors counts the findings of severity error by the places of the beginning.
+func (f *fixer) errors(found []finding) map[placedRule]int {
+	n := map[placedRule]int{}
+	for _, x := range found {
+		if x.Severity == SeverityError {
+			n[placedRule{x.Rule, f.origin(x.place)}]++
+		}
+	}
+	return n
+}
+
+func moreErrors(before, after map[placedRule]int) bool {
+	for at, n := range after {
+		if n > before[at] {
+			return true
+		}
+	}
+	return false
+}
+
+// origin is what a place was called in the beginning.
+func (f *fixer) origin(p Place) Place {
+	switch p.Section {
+	case "mirrors":
+		if i, ok := endpointIndex(p.Field); ok {
+			_, rest, _ := strings.Cut(p.Field, "]")
+			p.Field = "endpoints[" + strconv.Itoa(f.index(p.Key, i)) + "]" + rest
+		}
+		if key, ok := f.mirrors[p.Key]; ok {
+			p.Key = key
+		}
+	case "config":
+		if f.hubAuth && p.Key == hubHost && strings.HasPrefix(p.Field, "auth") {
+			p.Key = hubName
+		}
+		if key, ok := f.config[p.Key]; ok {
+			p.Key = key
+		}
+	}
+	return p
+}
+
+// index is that of an endpoint in the beginning.
+func (f *fixer) index(name string, i int) int {
+	if is, ok := f.indexes[name]; ok {
+		return is[i]
+	}
+	return i
+}
+
+// at is where an endpoint is now that had an index in the beginning, if it is still there.
+func (f *fixer) at(name string, origin int) (int, bool) {
+	if is, ok := f.indexes[name]; ok {
+		return slices.BinarySearch(is, origin)
+	}
+	return origin, true
+}
+
+// endpointIndex is the i of "endpoints[i]" and of what is below.
+func endpointIndex(field string) (int, bool) {
+	rest, ok := strings.CutPrefix(field, "endpoints[")
+	if !ok {
+		return 0, false
+	}
+	digits, _, _ := strings.Cut(rest, "]")
+	i, err := strconv.Atoi(digits)
+	return i, err == nil
+}
+
+func (f *fixer) did(rule string, p Place, format string, args ...any) {
+	f.fixed = append(f.fixed, Fixed{Rule: rule, Path: f.origin(p).String(), What: fmt.Sprintf(format, args...)})
+}
+
+// repeatChanges are the endpoints that are there before.
+func (f *fixer) repeatChanges(_ *checker, found []finding) (changes []change) {
+	for _, x := range found {
+		if i, ok := endpointIndex(x.place.Field); ok && x.Rule == RuleEndpointDuplicate {
+			name, e := x.place.Key, f.set.Mirrors[x.place.Key].Endpoints[i]
+			changes = append(changes, func(g *fixer) { g.removeRepeated(x.Rule, name, e) })
+		}
+	}
+	return changes
+}
+
+// endpointChanges are those of single endpoints; in the legacy form overridePath
+// is one for a mirror.
+func (f *fixer) endpointChanges(_ *checker, found []finding) (changes []change) {
+	together := map[string]bool{}
+	for _, x := range found {
+		name := x.place.Key
+		i, ok := endpointIndex(x.place.Field)
+		if x.place.Section != "mirrors" || !ok {
+			continue
+		}
+		e, origin := f.set.Mirrors[name].Endpoints[i], f.index(name, i)
+		switch x.Rule {
+		case RuleEndpointSyntax:
+			if to := strings.TrimSpace(e.URL); to != e.URL && isEndpoint(to) {
+				if c, ok := respelled(to); ok {
+					to = c
+				}
+				changes = append(changes, func(g *fixer) { g.respell(x.Rule, name, origin, to) })
 			}
-			if u, _ := parseEndpoint(e.URL); u != nil {
-				if c := canonical(e.URL, u); c != e.URL && sameHost(c, u) && strings.Contains(e.URL, u.Host) {
-					f.did(RuleEndpointCanonical, p, "%s instead of %s", quote(c), quote(e.URL))
-					e.URL = c
+		case RuleEndpointCanonical:
+			if to, ok := respelled(e.URL); ok {
+				changes = append(changes, func(g *fixer) { g.respell(x.Rule, name, origin, to) })
+			}
+		case RuleEndpointPath:
+			origins := []int{origin}
+			if f.facts.inForm() == "legacy" {
+				if together[name] {
+					continue
+				}
+				together[name] = true
+				if origins = f.projectPaths(name); origins == nil {
+					continue
 				}
 			}
-			if override, ok := seen[e.URL]; ok && override == e.OverridePath {
-				f.did(RuleEndpointDuplicate, p, "%s is there before and goes", quote(e.URL))
+			if f.facts.version.before(1, 3, 0) {
 				continue
 			}
-			seen[e.URL] = e.OverridePath
-			kept = append(kept, e)
+			changes = append(changes, func(g *fixer) { g.overridePaths(name, origins) })
 		}
-		m.Endpoints = kept
-		f.set.Mirrors[name] = m
 	}
+	return changes
+}
+
+// respelled is a URL as Talos writes it, where the host stays the same.
+func respelled(raw string) (string, bool) {
+	u, _ := parseEndpoint(raw)
+	if u == nil {
+		return "", false
+	}
+	c := canonical(raw, u)
+	return c, c != raw && sameHost(c, u) && strings.Contains(raw, u.Host)
+}
+
+// projectPaths are the endpoints of a mirror that want overridePath; nil when
+// the mirror has others that must not have it.
+func (f *fixer) projectPaths(name string) (origins []int) {
+	for i, e := range f.set.Mirrors[name].Endpoints {
+		if u, _ := parseEndpoint(e.URL); u != nil && projectPath(e, u) {
+			origins = append(origins, f.index(name, i))
+		} else if !e.OverridePath {
+			return nil
+		}
+	}
+	return origins
+}
+
+func (f *fixer) respell(rule, name string, origin int, to string) {
+	i, ok := f.at(name, origin)
+	if !ok {
+		return
+	}
+	e := &f.set.Mirrors[name].Endpoints[i]
+	f.did(rule, endpointPlace(name, i), "%s instead of %s", quote(to), quote(e.URL))
+	e.URL = to
+	f.removeRepeated(rule, name, *e)
+}
+
+func (f *fixer) overridePaths(name string, origins []int) {
+	for _, origin := range origins {
+		i, ok := f.at(name, origin)
+		if !ok {
+			continue
+		}
+		e := &f.set.Mirrors[name].Endpoints[i]
+		e.OverridePath = true
+		f.did(RuleEndpointPath, endpointPlace(name, i), "overridePath: true for %s", quote(e.URL))
+		f.removeRepeated(RuleEndpointPath, name, *e)
+	}
+}
+
+// removeRepeated leaves the first of the endpoints that are equal to e.
+func (f *fixer) removeRepeated(rule, name string, e Endpoint) {
+	m := f.set.Mirrors[name]
+	var kept []Endpoint
+	var indexes []int
+	seen := false
+	for i, x := range m.Endpoints {
+		if x == e {
+			if seen {
+				f.did(rule, endpointPlace(name, i), "%s is there before and goes", quote(e.URL))
+				continue
+			}
+			seen = true
+		}
+		kept = append(kept, x)
+		indexes = append(indexes, f.index(name, i))
+	}
+	if len(kept) == len(m.Endpoints) {
+		return
+	}
+	m.Endpoints = kept
+	f.set.Mirrors[name], f.indexes[name] = m, indexes
 }
 
 func isEndpoint(s string) bool {
@@ -124,106 +332,66 @@ func sameHost(text string, u *url.URL) bool {
 	return err == nil && v.Host == u.Host
 }
 
-func (f *fixer) overridePaths() {
-	facts := newFacts(f.opts)
-	if facts.version.before(1, 3, 0) {
-		return
-	}
-	for _, name := range slices.Sorted(maps.Keys(f.set.Mirrors)) {
-		m := f.set.Mirrors[name]
-		var wanted []int
-		uniform := true // the legacy form has overridePath once for a mirror
-		for i, e := range m.Endpoints {
-			u, _ := parseEndpoint(e.URL)
-			if u != nil && projectPath(e, u) {
-				wanted = append(wanted, i)
-			} else if !e.OverridePath {
-				uniform = false
-			}
-		}
-		if facts.inForm() == "legacy" && !uniform {
+// mirrorChanges are the keys of mirrors.
+func (f *fixer) mirrorChanges(_ *checker, found []finding) (changes []change) {
+	for _, x := range found {
+		if x.Rule != RuleRegistryName && x.Rule != RuleRegistryAlias || x.place.Section != "mirrors" {
 			continue
 		}
-		for _, i := range wanted {
-			m.Endpoints[i].OverridePath = true
-			f.did(RuleEndpointPath, endpointPlace(name, i), "overridePath: true for %s", quote(m.Endpoints[i].URL))
+		name := x.place.Key
+		to := name
+		if scheme, rest, ok := strings.Cut(to, "://"); ok && redact.IsScheme(scheme) {
+			to = strings.TrimSuffix(rest, "/")
 		}
+		to = hubAlias(strings.ToLower(to))
+		if reason, _ := badRegistryName(to); reason != "" || to == name {
+			continue
+		}
+		changes = append(changes, func(g *fixer) {
+			if _, taken := g.set.Mirrors[to]; taken {
+				return
+			}
+			g.did(x.Rule, mirrorPlace(name, ""), "the key is %q", to)
+			g.mirrors[to] = g.origin(mirrorPlace(name, "")).Key
+			if is, ok := g.indexes[name]; ok {
+				g.indexes[to] = is
+			}
+			g.set.Mirrors[to] = g.set.Mirrors[name]
+			delete(g.set.Mirrors, name)
+		})
 	}
+	return changes
 }
 
-func (f *fixer) registries() {
-	for _, name := range slices.Sorted(maps.Keys(f.set.Mirrors)) {
-		rule, to := RuleRegistryName, name
-		switch {
-		case name == "*":
+// configChanges are the keys of config.
+func (f *fixer) configChanges(c *checker, found []finding) (changes []change) {
+	for _, x := range found {
+		if x.place.Section != "config" {
 			continue
-		case hubAlias(name) != name:
-			rule, to = RuleRegistryAlias, hubName
-		default:
-			if scheme, rest, ok := strings.Cut(to, "://"); ok && redact.IsScheme(scheme) {
-				to = strings.TrimSuffix(rest, "/")
+		}
+		key, to := x.place.Key, ""
+		switch x.Rule {
+		case RuleConfigKey:
+			to = configHost(key)
+		case RuleConfigUnused:
+			to = c.sameServer(key)
+		case RuleHubAuthKey:
+			changes = append(changes, (*fixer).moveHubAuth)
+		}
+		if to == "" || to == key {
+			continue
+		}
+		changes = append(changes, func(g *fixer) {
+			if _, taken := g.set.Config[to]; taken {
+				return
 			}
-			to = hubAlias(strings.ToLower(to))
-		}
-		if to == name {
-			continue
-		}
-		if reason, _ := badRegistryName(to); reason != "" {
-			continue
-		}
-		if _, taken := f.set.Mirrors[to]; taken {
-			continue
-		}
-		f.set.Mirrors[to] = f.set.Mirrors[name]
-		delete(f.set.Mirrors, name)
-		f.did(rule, mirrorPlace(name, ""), "the key is %q", to)
+			g.did(x.Rule, configPlace(key, ""), "the key is %q", to)
+			g.config[to] = g.origin(configPlace(key, "")).Key
+			g.set.Config[to] = g.set.Config[key]
+			delete(g.set.Config, key)
+		})
 	}
-}
-
-func (f *fixer) configKeys() {
-	c := newChecker(f.set, f.opts)
-	c.run()
-	for _, key := range slices.Sorted(maps.Keys(f.set.Config)) {
-		if key == "*" || key == hubName {
-			continue
-		}
-		rule, to := RuleConfigKey, key
-		if reason, _ := c.badConfigKey(key); reason != "" {
-			if to = configHost(key); to == "" {
-				continue
-			}
-		} else if near := c.nearest(key); near != "" && near != key && sameServer(key, near, c.hosts[near]) && c.near[nearKey(key)].more == nil {
-			if _, used := c.hosts[key]; used {
-				continue
-			}
-			rule, to = RuleConfigUnused, near
-		}
-		if to == key {
-			continue
-		}
-		if _, taken := f.set.Config[to]; taken {
-			continue
-		}
-		f.set.Config[to] = f.set.Config[key]
-		delete(f.set.Config, key)
-		f.did(rule, configPlace(key, ""), "the key is %q", to)
-	}
-}
-
-// sameServer reports whether a key and the host of an endpoint are spellings
-// of one server: by case, brackets, or the default port.
-func sameServer(key, host string, use hostUse) bool {
-	if use.http && use.https {
-		return strings.EqualFold(key, host)
-	}
-	port := ":443"
-	if use.http {
-		port = ":80"
-	}
-	plain := func(h string) string {
-		return strings.Trim(strings.TrimSuffix(strings.ToLower(h), port), "[]")
-	}
-	return plain(key) == plain(host)
+	return changes
 }
 
 // configHost is the host in a key that is a URL, or has a path; empty when there is none.
@@ -245,7 +413,7 @@ func configHost(key string) string {
 	return host
 }
 
-func (f *fixer) hubAuth() {
+func (f *fixer) moveHubAuth() {
 	from, to := f.set.Config[hubName], f.set.Config[hubHost]
 	if !from.Auth.usable() || to.Auth != nil {
 		return
@@ -257,12 +425,12 @@ func (f *fixer) hubAuth() {
 			}
 		}
 	}
+	f.did(RuleHubAuthKey, configPlace(hubName, "auth"), "the credentials are under %q", hubHost)
 	to.Auth, from.Auth = from.Auth, nil
-	f.set.Config[hubHost] = to
+	f.set.Config[hubHost], f.hubAuth = to, true
 	if from.TLS == nil {
 		delete(f.set.Config, hubName)
 	} else {
 		f.set.Config[hubName] = from
 	}
-	f.did(RuleHubAuthKey, configPlace(hubName, "auth"), "the credentials are under %q", hubHost)
 }

@@ -226,7 +226,27 @@ func FuzzCheck(f *testing.F) {
 			}
 		}
 		fixed, did := s.Fix(opts...)
-		if moreErrors(errorCount(fs), errorCount(fixed.Check(opts...))) {
+		// What is fixed was found, in each pass; and the result has no error at a place that had none.
+		byPass := newFixer(s, opts)
+		before := byPass.errors(newChecker(s, opts).run())
+		for {
+			found, n := byPass.set.Check(opts...), len(byPass.fixed)
+			if !byPass.pass() {
+				break
+			}
+			for _, d := range byPass.fixed[n:] {
+				if len(byRule(found, d.Rule)) == 0 {
+					t.Fatalf("%v, and no finding says so: %v", d, found)
+				}
+			}
+		}
+		if !byPass.set.Equal(fixed) || len(byPass.fixed) != len(did) {
+			t.Fatalf("%v in %d passes and more", did, maxPasses)
+		}
+		if len(fs) == 0 && len(did) > 0 {
+			t.Fatalf("%v without a finding", did)
+		}
+		if moreErrors(before, byPass.errors(newChecker(fixed, opts).run())) {
 			t.Fatalf("%v makes %v of %v", did, fixed.Check(opts...), fs)
 		}
 		if again, more := fixed.Fix(opts...); len(more) > 0 || !again.Equal(fixed) {

@@ -19,7 +19,8 @@ const (
 	hubHost = "registry-1.docker.io" // the host that serves it
 
 	// imageCacheURL is what Talos puts before every mirror when its image cache is ready.
-	imageCacheURL = "http://127.0.0.1:3172"
+	imageCacheURL  = "http://" + imageCacheHost
+	imageCacheHost = "127.0.0.1:3172"
 
 	wildcardDirectory = "_default"
 )
