@@ -3,6 +3,7 @@ package registriesconf_test
 import (
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -147,21 +148,27 @@ func FuzzWrite(f *testing.F) {
 		c := goldentest.Choices(choices)
 		hosts := []string{"m.example.com", "ghcr.io", "docker.io", "registry-1.docker.io", "n.example.com:5000"}
 		set := mirrors.Set{Mirrors: map[string]mirrors.Mirror{}, Config: map[string]mirrors.HostConfig{}}
+		plain := map[string]bool{}
 		for _, r := range []string{"docker.io", "ghcr.io", "m.example.com", "quay.io"} {
 			if c.Bool(3) {
 				continue
 			}
 			var m mirrors.Mirror
 			for range c.Int(4) {
-				e := mirrors.Endpoint{URL: c.Pick("https://", "http://") + c.Pick(hosts...) + c.Pick("", "", "/v2", "/v2/p", "/p")}
-				e.OverridePath = strings.HasSuffix(e.URL, "p")
+				scheme, host := c.Pick("https://", "http://"), c.Pick("m.example.com", "ghcr.io", "registry-1.docker.io", "n.example.com:5000")
+				e := mirrors.Endpoint{URL: scheme + host + c.Pick("", "", "/v2", "/v2/p", "/p/v2")}
+				e.OverridePath = strings.HasSuffix(e.URL, "/v2/p")
+				if slices.Contains(m.Endpoints, e) {
+					continue // an error, as TLS settings of http:// are
+				}
+				plain[host] = plain[host] || scheme == "http://"
 				m.Endpoints = append(m.Endpoints, e)
 			}
 			m.SkipFallback = len(m.Endpoints) > 0 && c.Bool(2)
 			set.Mirrors[r] = m
 		}
 		for _, h := range hosts {
-			if c.Bool(3) {
+			if c.Bool(3) && !plain[h] {
 				set.Config[h] = mirrors.HostConfig{TLS: &mirrors.TLS{InsecureSkipVerify: true}}
 			}
 		}
@@ -201,10 +208,8 @@ func FuzzWrite(f *testing.F) {
 }
 
 func appendNew(list []string, s string) []string {
-	for _, t := range list {
-		if t == s {
-			return list
-		}
+	if slices.Contains(list, s) {
+		return list
 	}
 	return append(list, s)
 }
