@@ -140,7 +140,8 @@ func (r *reader) config(root *tree.Node, path string, outer *tree.Node) {
 	if outer != nil {
 		place(root, outer)
 	}
-	known := false
+	known, others := false, 0
+	var hosts []tree.Field
 	for _, f := range r.Fields(root, path) {
 		switch strings.ToLower(f.Name) {
 		case "auths":
@@ -159,11 +160,36 @@ func (r *reader) config(root *tree.Node, path string, outer *tree.Node) {
 		case "httpheaders":
 			r.Note(convert.Loss, f.Path, f.Key, "Talos sends no headers of its own to registries", "let the registry do without them")
 		default:
-			r.Ignore(f.Path)
+			others++
+			switch {
+			case unrelated[strings.ToLower(f.Name)]:
+				r.Ignore(f.Path)
+			case strings.ContainsAny(f.Name, ".:/") || strings.EqualFold(f.Name, "localhost"):
+				hosts = append(hosts, f)
+			case tree.Resembles(f.Name):
+				r.Fail("unknown-key", f.Path, f.Key, fmt.Sprintf("unknown key %s, which Docker ignores", tree.Quote(f.Name)), `want "auths", "credHelpers" or "credsStore"`)
+			default:
+				r.Unknown(f.Path, f.Key, r.Program, "auths", "credHelpers", "credsStore")
+			}
 		}
 	}
-	if !known && len(r.Report.Ignored) > 0 && outer == nil {
+	if len(hosts) > 0 {
+		r.Fail("unknown-key", hosts[0].Path, hosts[0].Key, "a registry beside the keys of the file", `want it in "auths"`)
+	}
+	if !known && others > 0 && outer == nil {
 		r.Fail("missing-key", path, root, `no "auths" in the file`, `want a config.json; one without credentials is written {"auths": {}}`)
+	}
+}
+
+// unrelated are the other keys of Docker's command 29 and of those before it, in
+// lower case.
+var unrelated = map[string]bool{}
+
+func init() {
+	for _, key := range strings.Fields(`aliases cliPluginsExtraDirs configFormat currentContext detachKeys experimental
+		features imagesFormat kubernetes networksFormat nodesFormat plugins pluginsFormat proxies pruneFilters psFormat
+		secretFormat serviceInspectFormat servicesFormat stackOrchestrator statsFormat tasksFormat volumesFormat`) {
+		unrelated[strings.ToLower(key)] = true
 	}
 }
 

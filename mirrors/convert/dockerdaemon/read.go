@@ -48,17 +48,57 @@ func (r *reader) root(root *tree.Node) {
 			}
 		case "insecure-registries":
 			insecure = r.Texts(f)
-		case "registry-mirror", "registryMirrors", "registry_mirrors":
-			r.Fail("unknown-key", f.Path, f.Key, fmt.Sprintf("unknown key %q, with which Docker does not start", f.Name), `want "registry-mirrors"`)
-		case "insecure-registry", "insecureRegistries", "insecure_registries":
-			r.Fail("unknown-key", f.Path, f.Key, fmt.Sprintf("unknown key %q, with which Docker does not start", f.Name), `want "insecure-registries"`)
 		default:
-			r.Ignore(f.Path)
+			r.other(f)
 		}
 	}
 	for _, t := range insecure {
 		r.insecure(t)
 	}
+}
+
+// unrelated are the other keys of Docker 29, and those that earlier versions had.
+var unrelated = map[string]bool{}
+
+func init() {
+	for _, key := range strings.Fields(`
+		allow-direct-routing allow-nondistributable-artifacts api-cors-header authorization-plugins bip bip6 bridge
+		bridge-accept-fwmark builder cdi-spec-dirs cgroup-parent cluster-advertise cluster-store cluster-store-opts containerd
+		containerd-namespace containerd-plugin-namespace cpu-rt-period cpu-rt-runtime cri-containerd data-root debug
+		default-address-pools default-cgroupns-mode default-gateway default-gateway-v6 default-init default-ipc-mode
+		default-network-opts default-runtime default-shm-size default-ulimit default-ulimits deprecated-key-path
+		disable-legacy-registry dns dns-opts dns-search exec-opts exec-root experimental features firewall-backend fixed-cidr
+		fixed-cidr-v6 graph group host-gateway-ip host-gateway-ips hosts http-proxy https-proxy icc init init-path ip ip-forward
+		ip-forward-no-drop ip-masq ip6tables iptables ipv6 isolation labels live-restore log-driver log-format log-level log-opts
+		max-concurrent-downloads max-concurrent-uploads max-download-attempts metrics-addr min-api-version mtu
+		network-control-plane-mtu network-diagnostic-port no-new-privileges no-proxy node-generic-resources oom-score-adjust
+		pidfile proxies raw-logs resolv-conf rootless runtimes seccomp-profile selinux-enabled shutdown-timeout storage-driver
+		storage-opts swarm-default-advertise-addr swarm-raft-election-tick swarm-raft-heartbeat-tick tls tlscacert tlscert
+		tlskey tlsverify userland-proxy userland-proxy-path userns-remap`) {
+		unrelated[key] = true
+	}
+}
+
+// other looks at a key that is not about registries, or should not be there.
+func (r *reader) other(f tree.Field) {
+	want := ""
+	switch lower := strings.ToLower(f.Name); {
+	case unrelated[f.Name]:
+		r.Ignore(f.Path)
+		return
+	case !tree.Resembles(lower):
+		r.Note(convert.Loss, f.Path, f.Key, "Docker 29 does not know this key, and does not start with it", "drop it, or correct it")
+		return
+	case strings.Contains(lower, "insecure"):
+		want = `want "insecure-registries"`
+	case strings.Contains(lower, "auth") || strings.Contains(lower, "cred"):
+		want = "want credentials in config.json, not in daemon.json"
+	case strings.Contains(lower, "mirror"):
+		want = `want "registry-mirrors"`
+	default:
+		want = `want "registry-mirrors" or "insecure-registries"`
+	}
+	r.Fail("unknown-key", f.Path, f.Key, fmt.Sprintf("unknown key %s, with which Docker does not start", tree.Quote(f.Name)), want)
 }
 
 func (r *reader) mirror(t tree.Text) {
