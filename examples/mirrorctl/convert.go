@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,7 +25,7 @@ func (t *tool) convertCommand() *cobra.Command {
 another format. Each thing that the other format cannot say, or says in another
 way, is a line on standard error with its place and what to do; then nothing is
 printed and the exit code is 3, unless --allow-loss is given. When there is no
-such line, nothing was lost. The formats:
+such line, nothing was lost. What check warns of is told, too. The formats:
 
 ` + formatsHelp + `
 A result of several files, and every one for hosts, needs --out DIR. They are
@@ -73,7 +74,8 @@ func (t *tool) convert(in *input, to string, s *setting, dir string, allowLoss, 
 	if to == "talos" {
 		opts = s.checks()
 	}
-	if findings := source.Check(opts...); findings.Err() != nil {
+	findings := source.Check(opts...)
+	if findings.Err() != nil {
 		return &findingsError{in.file, in.from.value, findings}
 	}
 	files, lostWriting, err := writeFormat(to, source.Set, s, in.how.disableDefault)
@@ -85,8 +87,9 @@ func (t *tool) convert(in *input, to string, s *setting, dir string, allowLoss, 
 		return fmt.Errorf("%s: %w", to, err)
 	}
 
+	printFindings(t.stderr, in.file, in.from.value, warnings(findings))
 	printReport(t.stderr, in.file, in.from.value, lostReading)
-	printReport(t.stderr, in.file, in.from.value, placed(lostWriting, source, to))
+	printReport(t.stderr, in.file, in.from.value, placed(lostWriting, source, in.from.value, to))
 	if len(lostReading.Ignored) > 0 {
 		fmt.Fprintf(t.stderr, "%s: ignored, since it is not about registries: %s\n", in.file, strings.Join(lostReading.Ignored, ", "))
 	}
@@ -108,30 +111,42 @@ func (t *tool) convert(in *input, to string, s *setting, dir string, allowLoss, 
 	return nil
 }
 
-// placed is a writer's report with the lines that the reader found the fields
-// in, and the format that it is about.
-func placed(report convert.Report, source *mirrors.Source, to string) convert.Report {
-	var places []mirrors.Place
+// placed is a writer's report with the lines, and the files, that the reader
+// found the fields in, and the format that it is about.
+func placed(report convert.Report, source *mirrors.Source, from, to string) convert.Report {
+	places := map[string]mirrors.Place{}
 	for name := range source.Set.Mirrors {
-		places = append(places, mirrors.Place{Section: "mirrors", Key: name})
+		p := mirrors.Place{Section: "mirrors", Key: name}
+		places[p.String()] = p
 	}
 	for name := range source.Set.Config {
-		places = append(places, mirrors.Place{Section: "config", Key: name})
+		p := mirrors.Place{Section: "config", Key: name}
+		places[p.String()] = p
 	}
 	for i, e := range report.Entries {
-		for _, p := range places {
-			field, ok := strings.CutPrefix(e.Path, p.String())
-			if !ok {
-				continue
-			}
-			p.Field = strings.TrimPrefix(field, ".")
+		entry, field := cutEntry(e.Path)
+		e.File = "" // of the result
+		if p, ok := places[entry]; ok {
+			p.Field = field
 			at := source.Position(p)
 			e.Line, e.Column = at.Line, at.Column
-			break
+			e.File, _ = cutFile(from, at.Path)
 		}
-		e.File = "" // of the result
 		e.Path = strings.TrimSuffix("for "+to+": "+e.Path, ": ")
 		report.Entries[i] = e
 	}
 	return report
+}
+
+// cutEntry cuts the path of a field of a Set into that of the entry, such as
+// mirrors["ghcr.io"], and the field below it.
+func cutEntry(path string) (entry, field string) {
+	end := strings.IndexByte(path, '[') + 1
+	key, err := strconv.QuotedPrefix(path[end:])
+	if err != nil {
+		return path, ""
+	}
+	end += len(key)
+	end += strings.IndexByte(path[end:], ']') + 1 // of a long key, … stands between
+	return path[:end], strings.TrimPrefix(path[end:], ".")
 }

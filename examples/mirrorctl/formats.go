@@ -163,18 +163,21 @@ func writeFormat(format string, set mirrors.Set, s *setting, disableDefault bool
 	return convert.Files{"registries.yaml": data}, convert.Report{}, nil
 }
 
-// located is a file's name and its finding: one of a directory, or of a file
-// with drop-ins, names the file at the start of its path.
+// located is a file's name and its finding, whose path does not name it again.
 func located(file, format string, f mirrors.Finding) (string, mirrors.Finding) {
-	within, path, found := strings.Cut(f.Path, ": ")
-	if !found {
-		within, path = f.Path, ""
-	}
+	within, path := cutFile(format, f.Path)
+	f.Path = path
+	return inFolder(file, format, within), f
+}
+
+// cutFile cuts the file off a path of a directory, or of a file with drop-ins,
+// which begins with it. The file is empty where the path names none.
+func cutFile(format, path string) (within, rest string) {
+	within, rest, _ = strings.Cut(path, ": ")
 	if format == "hosts" && strings.HasSuffix(within, "/hosts.toml") || format == "registries-conf" && strings.HasSuffix(within, ".conf") {
-		f.Path = path
-		return inFolder(file, format, within), f
+		return within, rest
 	}
-	return file, f
+	return "", path
 }
 
 // inFolder is the name of a file that a directory has, or that lies beside file.

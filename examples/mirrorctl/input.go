@@ -112,11 +112,14 @@ func (in *input) readChecked(t *tool, s *setting, mayBeEmpty bool) (*mirrors.Sou
 		return nil, fmt.Errorf("%s: not all of it can be carried over (want it changed, or 'mirrorctl convert --from %s --to registries --allow-loss' first)",
 			in.file, in.from.value)
 	}
-	printFindings(t.stderr, in.file, in.from.value, slices.DeleteFunc(findings, func(f mirrors.Finding) bool {
-		return f.Severity != mirrors.SeverityWarning
-	}))
+	printFindings(t.stderr, in.file, in.from.value, warnings(findings))
 	in.warnOfVersion(t, s)
 	return source, nil
+}
+
+// warnings are the findings of severity warning.
+func warnings(findings mirrors.Findings) mirrors.Findings {
+	return slices.DeleteFunc(slices.Clone(findings), func(f mirrors.Finding) bool { return f.Severity != mirrors.SeverityWarning })
 }
 
 // warnOfVersion tells when the values name a version of Talos that is older
