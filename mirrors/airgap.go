@@ -2,6 +2,13 @@ package mirrors
 
 import "strings"
 
+const (
+	// LeakNoMirror is the Rule of a [Leak] where neither the registry nor "*" has a mirror.
+	LeakNoMirror = "no-mirror"
+	// LeakFallback is the Rule of a [Leak] where the mirror has no skipFallback.
+	LeakFallback = "fallback"
+)
+
 // Leak is a way of a node to something that no endpoint names.
 type Leak struct {
 	Image    string `json:"image"`
@@ -9,10 +16,9 @@ type Leak struct {
 	Puller   string `json:"puller"` // "containerd" or "machined"
 	URL      string `json:"url"`    // the base URL that is asked
 
-	// Rule is what opens the way: "no-mirror" when neither the registry nor "*"
-	// has a mirror, "fallback" when its mirror has no skipFallback, else the
-	// rule of [Set.Check] that finds the mistake behind it, such as
-	// endpoint-duplicate, skip-fallback-alone or wildcard-bypassed.
+	// Rule is what opens the way: [LeakNoMirror], [LeakFallback], or the rule of
+	// [Set.Check] that finds the mistake behind it, such as endpoint-duplicate,
+	// skip-fallback-alone or wildcard-bypassed.
 	Rule   string `json:"rule"`
 	Reason string `json:"reason"` // in words
 }
@@ -73,15 +79,41 @@ func (n *node) leak(registry string, r route) (rule, reason string) {
 		if m.skipFallback {
 			return RuleEndpointScheme, "containerd finds no host in the last endpoint and puts the upstream in its place"
 		}
-		return "fallback", "the mirror " + quote(r.dirKey) + " has no skipFallback"
+		if _, ok := n.set.Mirrors[r.dirKey]; !ok {
+			return LeakFallback, "there is only the image cache before the registry, and no mirror with skipFallback"
+		}
+		return LeakFallback, "the mirror " + quote(r.dirKey) + " has no skipFallback"
+	}
+	if near, ok := n.misnamed()[strings.ToLower(registry)]; ok {
+		return near.rule, "the mirror " + quote(near.name) + " is not used for " + registry
+	}
+	return LeakNoMirror, "no mirror has the key " + quote(registry) + `, and there is no "*"`
+}
+
+// misnamed is a key of mirrors that is not the registry it is meant for.
+type misnamed struct{ name, rule string }
+
+// misnamed returns the first of them for each registry, which is in lower case.
+func (n *node) misnamed() map[string]misnamed {
+	if n.meant != nil {
+		return n.meant
+	}
+	n.meant = make(map[string]misnamed)
+	add := func(registry, name, rule string) {
+		registry = strings.ToLower(registry)
+		if _, ok := n.meant[registry]; !ok {
+			n.meant[registry] = misnamed{name, rule}
+		}
 	}
 	for _, name := range n.names {
-		if hubAlias(name) == registry && name != registry {
-			return RuleRegistryAlias, "the mirror " + quote(name) + " is not used for " + registry
+		if to := hubAlias(name); to != name {
+			add(to, name, RuleRegistryAlias)
+			continue
 		}
-		if name != "*" && strings.EqualFold(name, registry) || strings.HasSuffix(name, "://"+registry) {
-			return RuleRegistryName, "the mirror " + quote(name) + " is not used for " + registry
+		if i := strings.LastIndex(name, "://"); i >= 0 {
+			add(name[i+len("://"):], name, RuleRegistryName)
 		}
+		add(name, name, RuleRegistryName)
 	}
-	return "no-mirror", "no mirror has the key " + quote(registry) + `, and there is no "*"`
+	return n.meant
 }

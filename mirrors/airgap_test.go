@@ -35,6 +35,10 @@ func TestAirGapped(t *testing.T) {
 			want: []string{"containerd https://registry-1.docker.io/v2 registry-alias", "machined https://registry-1.docker.io/v2 registry-alias"}},
 		{name: "another case", in: `mirrors: {GHCR.io: {endpoints: [https://a.internal], skipFallback: true}}`, image: "ghcr.io/x:v1",
 			want: []string{"containerd https://ghcr.io/v2 registry-name", "machined https://ghcr.io/v2 registry-name"}},
+		{name: "a URL for a name", in: `mirrors: {'https://ghcr.io': {endpoints: [https://a.internal], skipFallback: true}}`, image: "ghcr.io/x:v1",
+			want: []string{"containerd https://ghcr.io/v2 registry-name", "machined https://ghcr.io/v2 registry-name"}},
+		{name: "a name that ends the same", in: `mirrors: {xghcr.io: {endpoints: [https://a.internal], skipFallback: true}}`, image: "ghcr.io/x:v1",
+			want: []string{"containerd https://ghcr.io/v2 no-mirror", "machined https://ghcr.io/v2 no-mirror"}},
 		{name: "an empty last endpoint", in: `mirrors: {ghcr.io: {endpoints: ['https://a.internal', ''], skipFallback: true}}`, image: "ghcr.io/x:v1", want: []string{"containerd https://ghcr.io/v2 endpoint-scheme"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -50,7 +54,13 @@ func TestAirGapped(t *testing.T) {
 		})
 	}
 
-	_, err := Set{}.AirGapped([]string{"ok", "Not/An/Image", "x:y:z"})
+	leaks, err := Set{}.AirGapped([]string{"ghcr.io/x:v1"}, WithImageCache())
+	require.NoError(t, err)
+	require.Len(t, leaks, 2)
+	assert.Equal(t, LeakFallback, leaks[0].Rule)
+	assert.NotContains(t, leaks[0].Reason, "*", "there is no such mirror")
+
+	_, err = Set{}.AirGapped([]string{"ok", "Not/An/Image", "x:y:z"})
 	var e *Error
 	require.ErrorAs(t, err, &e)
 	assert.Len(t, e.Findings, 2, "each wrong reference is named")

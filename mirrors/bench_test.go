@@ -65,3 +65,43 @@ func TestCheckIsLinear(t *testing.T) {
 	allocs := testing.AllocsPerRun(3, func() { s.Check() })
 	require.Less(t, allocs/n, 20.0, "allocations for each mirror")
 }
+
+// Hosts that differ in their port alone, and keys of config for them, are
+// looked up, not gone through: what is kept for a host is one value without a
+// list, a fixed number of times, and so is what is kept for a misnamed mirror.
+func TestLookupsAreBoundedByStructure(t *testing.T) {
+	const n = 2_000
+	s := Set{Mirrors: map[string]Mirror{}, Config: map[string]HostConfig{}}
+	images := make([]string, n)
+	for i := range n {
+		s.Mirrors[fmt.Sprintf("https://registry-%d.example.com", i)] = Mirror{Endpoints: []Endpoint{{URL: fmt.Sprintf("https://cache.example.com:%d", 1000+i)}}}
+		s.Config[fmt.Sprintf("cache.example.com:%d", 10000+i)] = HostConfig{Auth: &Auth{Username: "user", Password: NewSecret("made-up")}}
+		images[i] = fmt.Sprintf("registry-%d.example.com/image:v1", i)
+	}
+	c := newChecker(s, nil)
+	require.Empty(t, byRule(findings(c.run()), RuleConfigUnused), "another port is another server")
+	require.LessOrEqual(t, len(c.near.servers), 2*n+3)
+	require.Len(t, c.near.ports, 1)
+
+	leaks, err := s.AirGapped(images)
+	require.NoError(t, err)
+	require.Len(t, leaks, 2*n)
+	require.Equal(t, RuleRegistryName, leaks[2*n-1].Rule)
+	node := newNode(s, newFacts(nil))
+	require.LessOrEqual(t, len(node.misnamed()), 2*n)
+	allocs := testing.AllocsPerRun(3, func() { _, _ = s.AirGapped(images) })
+	require.Less(t, allocs/n, 60.0, "allocations for each image")
+}
+
+// What is kept has no list to go through: this does not compile if it has.
+var (
+	_ = nearHost{} == nearHost{}
+	_ = misnamed{} == misnamed{}
+)
+
+func findings(found []finding) (fs Findings) {
+	for _, f := range found {
+		fs = append(fs, f.Finding)
+	}
+	return fs
+}

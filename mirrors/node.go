@@ -39,6 +39,8 @@ type node struct {
 	loadErrors  map[string]loadError // by key of config
 	hostsError  string               // why Talos writes no directories at all
 	hostsRule   string
+
+	meant map[string]misnamed // see misnamed; made when it is asked for
 }
 
 type mirror struct {
