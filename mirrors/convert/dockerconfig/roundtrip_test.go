@@ -196,3 +196,23 @@ func TestWriteRefuses(t *testing.T) {
 	require.Error(t, err)
 	assert.NotContains(t, err.Error(), "made-up")
 }
+
+// TestWriteColon: to Docker, auth has the user name before the first colon.
+func TestWriteColon(t *testing.T) {
+	set := mirrors.Set{Config: map[string]mirrors.HostConfig{
+		"a.example.com": {Auth: &mirrors.Auth{Username: "a:b", Password: mirrors.NewSecret("made-up")}},
+		"b.example.com": {Auth: &mirrors.Auth{Username: "u", Password: mirrors.NewSecret("made-up\x00")}},
+		"c.example.com": {Auth: &mirrors.Auth{Username: "u", Password: mirrors.NewSecret("made:up")}},
+	}}
+	files, report, err := dockerconfig.Write(set)
+	require.NoError(t, err)
+	const reason = "the user name has a colon, or the password a NUL byte at an end: written as username and password, which Podman does not read (nothing, if the file is for Docker or Kubernetes)"
+	assert.Equal(t, `changed: config["a.example.com"].auth: `+reason+"\n"+`changed: config["b.example.com"].auth: `+reason, report.String())
+	back, _, err := dockerconfig.Read(files["config.json"])
+	require.NoError(t, err)
+	assert.True(t, back.Set.Equal(set), "%s", files["config.json"])
+
+	set.Config["a.example.com"].Auth.Username = "a:\xff"
+	_, _, err = dockerconfig.Write(set)
+	require.Error(t, err)
+}

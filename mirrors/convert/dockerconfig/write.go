@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
@@ -15,6 +16,8 @@ import (
 )
 
 type authEntry struct {
+	Username      string         `json:"username,omitempty"`
+	Password      mirrors.Secret `json:"password,omitzero"`
 	Auth          mirrors.Secret `json:"auth,omitzero"`
 	IdentityToken mirrors.Secret `json:"identitytoken,omitzero"`
 }
@@ -54,10 +57,20 @@ func Write(set mirrors.Set, opts ...Option) (convert.Files, convert.Report, erro
 			if !a.IdentityToken.IsZero() || !a.Auth.IsZero() {
 				w.Add(convert.Loss, "config", key, "auth", "several sorts of credentials; Talos uses the user name and the password, and so does the result", "keep one sort")
 			}
+			if p := a.Password.Reveal(); strings.Contains(a.Username, ":") || strings.Trim(p, "\x00") != p {
+				// In auth, Docker ends the user name at the first colon, and drops
+				// NUL bytes around the password.
+				if !utf8.ValidString(a.Username + p) {
+					return nil, convert.Report{}, notUTF8(key)
+				}
+				w.Add(convert.Changed, "config", key, "auth", "the user name has a colon, or the password a NUL byte at an end: written as username and password, which Podman does not read",
+					"nothing, if the file is for Docker or Kubernetes")
+				out.Auths[name] = authEntry{Username: a.Username, Password: a.Password}
+				break
+			}
 			out.Auths[name] = authEntry{Auth: mirrors.NewSecret(base64.StdEncoding.EncodeToString([]byte(a.Username + ":" + a.Password.Reveal())))}
 		case !utf8.ValidString(a.IdentityToken.Reveal() + a.Auth.Reveal()):
-			return nil, convert.Report{}, mirrors.Findings{{Rule: "encoding", Severity: mirrors.SeverityError,
-				Path: mirrors.Place{Section: "config", Key: key, Field: "auth"}.String(), Message: "JSON cannot hold it", Fix: "want UTF-8"}}.Err()
+			return nil, convert.Report{}, notUTF8(key)
 		case !a.IdentityToken.IsZero():
 			if !a.Auth.IsZero() {
 				w.Add(convert.Loss, "config", key, "auth", "several sorts of credentials; Talos uses the identity token, and so does the result", "keep one sort")
@@ -89,4 +102,9 @@ func Write(set mirrors.Set, opts ...Option) (convert.Files, convert.Report, erro
 		return nil, convert.Report{}, fmt.Errorf("secret.yaml: %w", err)
 	}
 	return convert.Files{"secret.yaml": secret}, w.Report, nil
+}
+
+func notUTF8(key string) error {
+	return mirrors.Findings{{Rule: "encoding", Severity: mirrors.SeverityError,
+		Path: mirrors.Place{Section: "config", Key: key, Field: "auth"}.String(), Message: "JSON cannot hold it", Fix: "want UTF-8"}}.Err()
 }

@@ -169,6 +169,9 @@ func (r *reader) insecure(t tree.Text) {
 		r.Note(convert.Loss, t.Path, t.At, "Docker ignores it: to Docker, Docker Hub is never insecure", "drop it")
 		return
 	}
+	if net.ParseIP(host) != nil && strings.Contains(host, ":") {
+		host = "[" + host + "]" // as it stands in the names of images, and in a URL
+	}
 	if r.plain[host] {
 		r.Note(convert.Decision, t.Path, t.At, "a mirror of Docker Hub that is asked with plain http; nothing is said of images that have its name",
 			fmt.Sprintf("if there are any, write mirrors[%q] with the endpoint http://%s", host, host))

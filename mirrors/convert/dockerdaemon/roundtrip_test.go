@@ -3,6 +3,7 @@ package dockerdaemon_test
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -144,6 +145,37 @@ loss: mirrors["ghcr.io"]: Docker has mirrors for docker.io only (pull by the mir
 loss: config["m.example.com"].auth: daemon.json has no credentials (write them to config.json, the format docker-config)
 changed: config["m.example.com"].tls.insecureSkipVerify: Docker asks an insecure registry with plain http as well (give Docker the CA of the registry instead)`, report.String())
 	assert.NotContains(t, report.String(), "made-up")
+}
+
+// TestWriteHub: Docker has the TLS settings of Docker Hub under one name, and not
+// with each of its image stores.
+func TestWriteHub(t *testing.T) {
+	read := func(name string) string {
+		data, err := os.ReadFile("../k3s/testdata/files/etc/ssl/k3s/" + name)
+		require.NoError(t, err)
+		return string(data)
+	}
+	tls := &mirrors.TLS{InsecureSkipVerify: true, CA: mirrors.PEM(read("ca.crt")),
+		ClientIdentity: &mirrors.ClientIdentity{Certificate: mirrors.PEM(read("client.crt")), Key: mirrors.NewSecret(read("client.key"))}}
+	all := []string{"certs.d/docker.io/ca.crt", "certs.d/docker.io/client.cert", "certs.d/docker.io/client.key", "daemon.json"}
+	set := mirrors.Set{Config: map[string]mirrors.HostConfig{"registry-1.docker.io": {TLS: tls}}}
+	files, report, err := dockerdaemon.Write(set)
+	require.NoError(t, err)
+	assert.Equal(t, all, files.Names())
+	assert.Equal(t, `loss: config["registry-1.docker.io"].tls.insecureSkipVerify: to Docker, Docker Hub is never insecure (add the CA of what answers for it to those of the system)
+changed: config["registry-1.docker.io"].tls: for Docker Hub, Docker reads certs.d/docker.io with the containerd image store only, which a new Docker 29 has and one that was upgraded may not have (add the CA to those of the system where the image store is an older one)`, report.String())
+
+	set.Config["docker.io"] = mirrors.HostConfig{TLS: &mirrors.TLS{CA: mirrors.PEM(read("client.crt"))}}
+	files, report, err = dockerdaemon.Write(set)
+	require.NoError(t, err)
+	assert.Equal(t, all, files.Names())
+	assert.Equal(t, read("ca.crt"), string(files["certs.d/docker.io/ca.crt"]))
+	assert.Contains(t, report.String(), `loss: config["docker.io"].tls: Docker has one folder for Docker Hub, and "registry-1.docker.io" has other settings`)
+
+	set.Config["docker.io"] = mirrors.HostConfig{TLS: tls}
+	_, report, err = dockerdaemon.Write(set)
+	require.NoError(t, err)
+	assert.NotContains(t, report.String(), "one folder")
 }
 
 func TestMany(t *testing.T) {

@@ -53,15 +53,22 @@ func Write(set mirrors.Set) (convert.Files, convert.Report, error) {
 		if t == nil {
 			continue
 		}
-		if t.InsecureSkipVerify && (key == "docker.io" || key == tree.DockerHub) {
-			w.Add(convert.Loss, "config", key, "tls.insecureSkipVerify", "to Docker, Docker Hub is never insecure", "give Docker the CA instead, in certs.d")
+		hub := key == "docker.io" || key == tree.DockerHub
+		if hub && t.InsecureSkipVerify {
+			w.Add(convert.Loss, "config", key, "tls.insecureSkipVerify", "to Docker, Docker Hub is never insecure", "add the CA of what answers for it to those of the system")
 		} else if t.InsecureSkipVerify {
 			out.Insecure = append(out.Insecure, key)
 			w.Add(convert.Changed, "config", key, "tls.insecureSkipVerify", "Docker asks an insecure registry with plain http as well", "give Docker the CA of the registry instead")
 		}
 		folder := "certs.d/" + key + "/"
-		if key == tree.DockerHub {
+		if hub && (t.CA != "" || t.ClientIdentity != nil) {
 			folder = "certs.d/docker.io/"
+			if other := set.Config[tree.DockerHub]; key == "docker.io" && other.TLS != nil && !other.Equal(mirrors.HostConfig{Auth: other.Auth, TLS: t}) {
+				w.Add(convert.Loss, "config", key, "tls", fmt.Sprintf("Docker has one folder for Docker Hub, and %q has other settings", tree.DockerHub), "keep one of the two")
+				continue
+			}
+			w.Add(convert.Changed, "config", key, "tls", "for Docker Hub, Docker reads certs.d/docker.io with the containerd image store only, which a new Docker 29 has and one that was upgraded may not have",
+				"add the CA to those of the system where the image store is an older one")
 		}
 		if t.CA != "" {
 			files[folder+"ca.crt"] = []byte(t.CA)
