@@ -566,7 +566,7 @@ func (c *checker) configKey(key string, h HostConfig) {
 	hub := c.set.Mirrors[hubName]
 	_, asEndpoint := c.hosts[hubName]
 	if key == hubName && h.Auth.usable() && (asEndpoint || !hub.SkipFallback || len(hub.Endpoints) == 0) {
-		if !c.set.Config[hubHost].Auth.usable() {
+		if c.set.Config[hubHost].Auth == nil { // with it, be it empty, containerd does not use these
 			c.explained[hubName], c.explained["*"] = true, true
 			c.configProblem(RuleHubAuthKey, SeverityWarning, configPlace(key, "auth"),
 				fmt.Sprintf("containerd uses these credentials for Docker Hub, machined does not: to it the host is %q", hubHost),

@@ -215,6 +215,7 @@ var ruleCases = []struct {
 	{name: "both keys of Docker Hub", in: `config: {docker.io: {auth: {username: u, password: made-up}}, registry-1.docker.io: {auth: {username: u, password: made-up}}}`},
 
 	{name: "empty auth", in: `config: {a.example.com: {auth: {}}}`, want: []string{"auth-incomplete error"}},
+	{name: "empty auth of Docker Hub beside credentials", in: `config: {docker.io: {auth: {username: u, password: made-up}}, registry-1.docker.io: {auth: {}}}`, want: []string{"auth-incomplete error"}, text: hubHost},
 	{name: "no password", in: `config: {a.example.com: {auth: {username: u}}}`, want: []string{"auth-incomplete error"}},
 	{name: "auth and username", in: `config: {a.example.com: {auth: {username: u, password: made-up, auth: dTptYWRlLXVw}}}`, want: []string{"auth-conflict error"}},
 	{name: "auth and password", in: `config: {a.example.com: {auth: {password: made-up, auth: dTptYWRlLXVw}}}`, want: []string{"auth-conflict error"}},

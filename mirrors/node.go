@@ -3,6 +3,7 @@ package mirrors
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/base64"
 	"fmt"
 	"maps"
 	"net"
@@ -83,8 +84,8 @@ func newNode(s Set, f facts) *node {
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.Config)) {
 		c := s.Config[key]
-		if c.Auth.usable() {
-			n.criAuth[defaultHost(key)] = key
+		if c.Auth != nil {
+			n.criAuth[defaultHost(key)] = key // of docker.io and registry-1.docker.io the later one
 		}
 		if e := c.TLS.load(); e.any() {
 			if n.loadErrors == nil {
@@ -164,7 +165,45 @@ func hostDirectory(host string) string {
 	return host
 }
 
-// usable reports whether there are credentials.
+// sending is what a puller does with credentials when it is asked for a login.
+type sending int
+
+const (
+	sendsNothing sending = iota // as where there are no credentials
+	sendsAuth
+	sendsError // gives up on this host
+)
+
+// credentials are taken as both pullers take them (Talos 1.13.9's PrepareAuth,
+// the CRI plugin's ParseAuth in containerd 2.3.3): username, else identityToken,
+// else auth. With none of the three containerd goes on anonymously, machined
+// gives up. A username without a password is not sent.
+func (a *Auth) credentials() (containerd, machined sending) {
+	both := func(s sending) (_, _ sending) { return s, s }
+	switch {
+	case a == nil:
+		return both(sendsNothing)
+	case a.Username != "":
+		if a.Password.IsZero() {
+			return both(sendsNothing)
+		}
+	case !a.IdentityToken.IsZero():
+	case !a.Auth.IsZero():
+		plain, err := base64.StdEncoding.DecodeString(a.Auth.Reveal())
+		_, password, ok := strings.Cut(string(plain), ":")
+		if err != nil || !ok {
+			return both(sendsError)
+		}
+		if strings.Trim(password, "\x00") == "" {
+			return both(sendsNothing)
+		}
+	default:
+		return sendsNothing, sendsError
+	}
+	return both(sendsAuth)
+}
+
+// usable reports whether there is something that is meant to be credentials.
 func (a *Auth) usable() bool {
 	return a != nil && (a.Username != "" || !a.Auth.IsZero() || !a.IdentityToken.IsZero())
 }
@@ -200,7 +239,8 @@ type hop struct {
 	endpoint           string
 	fallback           bool
 	auth, tls          string
-	hasTLS             bool // the key of tls may be ""
+	authError          string // the key of config whose credentials cannot be used
+	hasTLS             bool   // the key of tls may be ""
 	httpFallback       bool
 }
 
@@ -265,10 +305,27 @@ func (n *node) machinedHop(scheme, host, path, endpoint string) hop {
 	if c.TLS.says() {
 		h.tls = host
 	}
-	if c.Auth.usable() {
+	switch _, does := c.Auth.credentials(); does {
+	case sendsAuth:
 		h.auth = host
+	case sendsError:
+		h.authError = host
 	}
 	return h
+}
+
+// criLogin sets what containerd does when the host asks for a login.
+func (n *node) criLogin(h *hop) {
+	key, ok := n.criAuth[h.host]
+	if !ok {
+		return
+	}
+	switch does, _ := n.set.Config[key].Auth.credentials(); does {
+	case sendsAuth:
+		h.auth = key
+	case sendsError:
+		h.authError = key
+	}
 }
 
 // containerd is what the CRI plugin tries. It writes to hops, which may be nil.
@@ -300,7 +357,7 @@ func (n *node) upstream(registry string) hop {
 			h.httpFallback = true
 		}
 	}
-	h.auth = n.criAuth[h.host]
+	n.criLogin(&h)
 	return h
 }
 
@@ -415,7 +472,7 @@ func (n *node) containerdHop(e endpoint) (hop, error) {
 			}
 		}
 	}
-	h.auth = n.criAuth[h.host]
+	n.criLogin(&h)
 	return h, nil
 }
 
@@ -431,7 +488,9 @@ func (n *node) tlsFile(registry, key string) route {
 		r.err, r.cause, r.rule = fmt.Sprintf("config[%s].tls: %s", quote(key), e.containerd()), causeTLS, e.rule()
 		return r
 	}
-	r.hops = []hop{{scheme: "https", host: u.Host, path: apiPath(u.Path, false), fallback: true, tls: key, auth: n.criAuth[u.Host]}}
+	h := hop{scheme: "https", host: u.Host, path: apiPath(u.Path, false), fallback: true, tls: key}
+	n.criLogin(&h)
+	r.hops = []hop{h}
 	return r
 }
 

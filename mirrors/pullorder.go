@@ -30,7 +30,8 @@ type PullOrder struct {
 	MachinedError string `json:"machinedError"`
 
 	// Differs tells whether the pullers get different lists, use different
-	// credentials or TLS settings, or only one of them meets an error. Why says it in words.
+	// credentials or TLS settings, or only one of them meets an error, be it that
+	// it cannot log in where it is asked to. Why says it in words.
 	Differs bool   `json:"differs"`
 	Why     string `json:"why"`
 }
@@ -40,7 +41,7 @@ type Attempt struct {
 	URL      string `json:"url"`      // such as https://cache.example.com/v2
 	Endpoint string `json:"endpoint"` // the endpoint as written, userinfo redacted; empty for the upstream
 	Fallback bool   `json:"fallback"` // the upstream registry itself, which no endpoint names
-	Auth     string `json:"auth"`     // the key of Config whose credentials are offered, or empty
+	Auth     string `json:"auth"`     // the key of Config whose credentials are sent when asked for; empty where none are
 	TLS      string `json:"tls"`      // the key of Config whose TLS settings are used, or empty
 
 	// HTTPFallback tells that plain HTTP is tried when the server does not speak TLS.
@@ -102,7 +103,7 @@ func (n *node) pullOrder(image, registry string) PullOrder {
 	c, m := n.containerd(registry, nil), n.machined(registry, nil)
 	p.Containerd, p.ContainerdError = c.attempts(), c.err
 	p.Machined, p.MachinedError = m.attempts(), m.err
-	p.Differs = n.differ(c, m)
+	p.Differs = n.differ(c, m) || differInLogin(c, m)
 	if p.Differs {
 		p.Why = strings.Join(n.why(registry, c, m), "; ")
 	}
@@ -126,6 +127,17 @@ func (n *node) differ(c, m route) bool {
 		b := m.hops[i]
 		if a.scheme != b.scheme || a.host != b.host || a.path != b.path || a.httpFallback != b.httpFallback ||
 			!n.sameTLS(a.tls, b.tls) || !n.sameAuth(a.auth, b.auth) {
+			return true
+		}
+	}
+	return false
+}
+
+// differInLogin reports whether one puller gives up on a host that asks for a
+// login, and the other does not. [Set.Check] has rules for the credentials that do it.
+func differInLogin(c, m route) bool {
+	for i := range min(len(c.hops), len(m.hops)) {
+		if (c.hops[i].authError == "") != (m.hops[i].authError == "") {
 			return true
 		}
 	}
@@ -216,7 +228,16 @@ func (n *node) hopDifferences(registry string, c, m route) (why []string) {
 				say("containerd takes the TLS settings of config[%q], machined those of config[%q]", a.tls, b.tls)
 			}
 		}
-		if !n.sameAuth(a.auth, b.auth) {
+		switch {
+		case a.authError == "" && b.authError != "":
+			if has, _ := n.set.Config[b.authError].Auth.credentials(); has == sendsNothing {
+				say("config[%q].auth has no credentials in it: where %s asks for a login, machined gives up on it and containerd goes on without one", b.authError, b.host)
+			} else {
+				say("config[%q].auth cannot be used: where %s asks for a login, machined gives up on it; containerd has other credentials or none for it", b.authError, b.host)
+			}
+		case a.authError != "" && b.authError == "":
+			say("config[%q].auth cannot be used: where %s asks for a login, containerd gives up on it; machined has other credentials or none for it", a.authError, a.host)
+		case !n.sameAuth(a.auth, b.auth):
 			say("credentials under docker.io are those of registry-1.docker.io to containerd, and those of an endpoint with the host docker.io to machined")
 		}
 	}
