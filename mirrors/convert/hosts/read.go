@@ -27,7 +27,11 @@ import (
 // cannot decode is an error: it would log that, ignore the whole hosts.toml, and
 // go to the registry itself. Paths begin with the file: ghcr.io/hosts.toml: server.
 func Read(fsys fs.FS, opts ...Option) (*mirrors.Source, convert.Report, error) {
+	fsys = regular{fsys}
 	r := &reader{Builder: tree.NewBuilder("containerd"), options: collect(opts), fsys: fsys}
+	if r.files != nil {
+		r.files = regular{r.files}
+	}
 	r.Many = true
 	entries, err := fs.ReadDir(fsys, ".")
 	if err != nil {
@@ -43,7 +47,7 @@ func Read(fsys fs.FS, opts ...Option) (*mirrors.Source, convert.Report, error) {
 	for _, e := range entries {
 		name := e.Name()
 		r.File = ""
-		if !isDir(fsys, e) {
+		if !isDir(fsys, e) || !folderName.MatchString(name) {
 			r.Ignore(name)
 			continue
 		}
@@ -75,6 +79,36 @@ func boolOrder(a, b bool) int {
 	return 1
 }
 
+// folderName is what the folder of a registry, well or badly named, looks like.
+// ..data of a mounted ConfigMap, .git and lost+found are not such folders.
+var folderName = regexp.MustCompile(`^[A-Za-z0-9_\[-][A-Za-z0-9._:\[\]-]*$`)
+
+// misnamed says what is wrong with the name of a registry, nil when nothing is. In
+// a Set it would be an error, and keep all the rest from being used.
+func misnamed(registry string) *mirrors.Finding {
+	for _, f := range (mirrors.Set{Mirrors: map[string]mirrors.Mirror{registry: {}}}).Check() {
+		if f.Severity == mirrors.SeverityError {
+			return &f
+		}
+	}
+	return nil
+}
+
+// regular is a file system in which only files and directories are opened: a pipe
+// would wait for somebody to write to it.
+type regular struct{ fs.FS }
+
+func (r regular) Stat(name string) (fs.FileInfo, error)      { return fs.Stat(r.FS, name) }
+func (r regular) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(r.FS, name) }
+func (r regular) Open(name string) (fs.File, error) {
+	if info, err := fs.Stat(r.FS, name); err != nil {
+		return nil, err
+	} else if !info.Mode().IsRegular() && !info.IsDir() {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
+	}
+	return r.FS.Open(name)
+}
+
 // isDir follows a symbolic link, as in a mounted ConfigMap.
 func isDir(fsys fs.FS, e fs.DirEntry) bool {
 	if e.Type()&fs.ModeSymlink != 0 {
@@ -96,6 +130,18 @@ type use struct {
 	host, file string
 	field      tree.Field
 	tls        bool
+}
+
+// mirror makes a mirror, whose place may be a file or a folder as a whole.
+func (r *reader) mirror(registry string, f tree.Field) {
+	r.Mirror(registry, f)
+	if f.Path == "" {
+		at := mirrors.Position{Path: r.File}
+		if f.Key != nil {
+			at.Line, at.Column = f.Key.Line, f.Key.Column
+		}
+		r.Source.Mark(mirrors.Place{Section: "mirrors", Key: registry}, at)
+	}
 }
 
 func (r *reader) folder(name, registry string) error {
@@ -124,6 +170,11 @@ func (r *reader) folder(name, registry string) error {
 	}
 	r.hostsFile(root, data, name, registry)
 	return nil
+}
+
+// notAsked reports a folder that no image leads to.
+func (r *reader) notAsked(f *mirrors.Finding) {
+	r.Note(convert.Loss, "", nil, "Talos cannot have a mirror of the name that this folder has: "+f.Message, f.Fix+", and the folder named so")
 }
 
 // host is an entry of hosts.toml, or its root.
@@ -225,7 +276,11 @@ func (r *reader) registry(registry string, list []host, top host, server bool) {
 		}
 		return
 	}
-	r.Mirror(registry, here)
+	if f := misnamed(registry); f != nil {
+		r.notAsked(f)
+		return
+	}
+	r.mirror(registry, here)
 	for _, h := range list {
 		r.host(registry, h)
 	}
@@ -411,18 +466,42 @@ func (r *reader) file(f tree.Field, folder string) (string, bool) {
 		r.Fail("wrong-value", f.Path, f.Value, "an empty path, which containerd takes for the folder itself; it then cannot use the registry", "want the path of a file")
 		return "", false
 	}
-	if path.IsAbs(name) {
-		if r.files != nil || path.Base(path.Dir(name)) != folder {
-			return r.Named(r.files, f, name)
+	from := path.Join(folder, name)
+	switch inside, known := r.inside(name); {
+	case path.IsAbs(name) && r.files != nil:
+		return r.Named(r.files, f, name)
+	case path.IsAbs(name) && known:
+		from = inside
+	case path.IsAbs(name):
+		from = folder + "/" + path.Base(name)
+		if info, err := fs.Stat(r.fsys, from); path.Base(path.Dir(name)) != folder || err != nil || info.IsDir() {
+			return r.Named(nil, f, name)
 		}
-		name = path.Base(name)
+		r.Note(convert.Decision, f.Path, f.Value, fmt.Sprintf("the file %s is taken from the directory that is read, which has one of this name in the folder", tree.Quote(name)),
+			"nothing, if it is that file; else give the files")
+	case !fs.ValidPath(from) && r.files != nil && r.placed:
+		return r.Named(r.files, f, path.Join("/", r.base, folder, name))
+	case !fs.ValidPath(from):
+		r.Note(convert.Loss, f.Path, f.Value, fmt.Sprintf("the file %s lies outside of the directory and is not known here", tree.Quote(name)),
+			"write its content into the result by hand, or give the files and say where the directory lies")
+		return "", false
 	}
-	text, err := tree.ReadFile(r.fsys, path.Join(folder, name))
+	text, err := tree.ReadFile(r.fsys, from)
 	if err != nil {
-		r.Note(convert.Loss, f.Path, f.Value, fmt.Sprintf("the file %q: %s; containerd then cannot use the registry", name, tree.Why(err)), "want the file, or no such line")
+		r.Note(convert.Loss, f.Path, f.Value, fmt.Sprintf("the file %s: %s; containerd then cannot use the registry", tree.Quote(name), tree.Why(err)), "want the file, or no such line")
 		return "", false
 	}
 	return text, true
+}
+
+// inside is an absolute path below the directory, when that is known to lie there.
+func (r *reader) inside(name string) (string, bool) {
+	for _, base := range append([]string{r.base}, directories...) {
+		if rest, ok := strings.CutPrefix(path.Clean(name), base+"/"); ok && base != "" {
+			return rest, true
+		}
+	}
+	return "", false
 }
 
 // client reads the three shapes of client: a path, a list of paths, a list of pairs.
@@ -561,7 +640,11 @@ func (r *reader) certificates(folder, registry string) {
 	switch {
 	case !h.hasTLS:
 		// An empty folder: the registry itself, and not what _default says.
-		r.Mirror(registry, tree.Field{})
+		if f := misnamed(registry); f != nil {
+			r.notAsked(f)
+			return
+		}
+		r.mirror(registry, tree.Field{})
 	case registry == "*":
 		r.Note(convert.Loss, here.Path, nil, "TLS settings for every registry that has no folder; Talos has none for every host", "write them for each registry")
 	default:
