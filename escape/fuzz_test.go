@@ -191,14 +191,15 @@ func FuzzSkeleton(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		parts, err := Skeleton(s, nil)
-		if err != nil {
+		if (err == nil) != !strings.ContainsAny(s, "\x00\x01") {
 			t.Fatal(err)
 		}
-		if got := shown(parts); got != s {
+		if got := shown(parts); err == nil && got != s {
 			t.Errorf("got %q", got)
 		}
+		bodyFits := err == nil
 		parts, err = Skeleton(s, map[string]Form{"APP_IP": Address})
-		if (err == nil) != strings.Contains(s, "${APP_IP}") {
+		if (err == nil) != (bodyFits && strings.Contains(s, "${APP_IP}")) {
 			t.Fatal(err)
 		}
 		if err == nil {
@@ -233,7 +234,11 @@ var skeletons = []struct {
 	{"", nil, ""},
 	{"a: ${APP_IP}\n", map[string]Form{"APP_IP": Address}, "a: <APP_IP>\n"},
 	{"${APP_IP}", map[string]Form{"APP_IP": Address}, "<APP_IP>"},
-	{"${APP_IP}${APP_IP}${APP_X}", map[string]Form{"APP_IP": Address, "APP_X": Any}, "<APP_IP><APP_IP><<APP_X>>"},
+	{"${APP_IP}${APP_IP}: ${APP_X}", map[string]Form{"APP_IP": Address, "APP_X": Any}, "<APP_IP><APP_IP>: <<APP_X>>"},
+	{"a: ${APP_IP}\nb: \x01\x00", map[string]Form{"APP_IP": Address}, "error: skeleton: byte 17: byte 0x00 cannot stand in a shell script (remove it, or carry the data as base64)\n" +
+		"skeleton: byte 16: byte 0x01 cannot stand in an unquoted here-document: bash 4.4 drops it and the escape behind it (remove it)"},
+	{"m: {k: \"${APP_X}\", l: ${APP_X}x}\n", map[string]Form{"APP_X": Any}, "error: skeleton \"APP_X\": byte 8: an input of form Any that stands within quotes (make it the whole of a value, without quotes, or use a narrower form)\n" +
+		"skeleton \"APP_X\": byte 22: an input of form Any that stands beside other text (make it the whole of a value, without quotes, or use a narrower form)"},
 	{"${OTHER} $APP_IP ${APP_IP} ${APP_IP:-x} $(id) `id`", map[string]Form{"APP_IP": Address}, "${OTHER} $APP_IP <APP_IP> ${APP_IP:-x} $(id) `id`"},
 	{"$${APP_IP} ${${APP_IP}} \\${APP_IP} ${", map[string]Form{"APP_IP": Address}, "$<APP_IP> ${<APP_IP>} \\<APP_IP> ${"},
 	{"a", map[string]Form{"B_B": {}, "APP_IP": Address, "PATH": Port}, "error: skeleton \"APP_IP\": the skeleton does not use this input (write ${APP_IP} where it belongs, or do not declare it)\n" +
