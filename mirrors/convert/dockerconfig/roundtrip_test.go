@@ -143,6 +143,7 @@ func TestLimits(t *testing.T) {
 	goldentest.Limits(t, `{"auths": {`, `"a.example.com": {},`, `"b": {}}}`, read)
 	goldentest.Limits(t, "kind: Secret\nstringData:\n", "  a: b\n", "", read)
 	goldentest.Bomb(t, "kind: Secret\ndata: ", "\n", read)
+	goldentest.FlatBomb(t, "{x: [", "]}", "kind: Secret\nstringData", read)
 	goldentest.MergeBomb(t, "kind: Secret\ndata: ", "\n", read)
 }
 

@@ -113,6 +113,7 @@ func TestLimits(t *testing.T) {
 	read := func(data []byte) error { _, _, err := dockerdaemon.Read(data); return err }
 	goldentest.Limits(t, `{"registry-mirrors": [`, `"https://a",`, `"https://a"]}`, read)
 	goldentest.Limits(t, "", "[", "", read)
+	goldentest.ManyMistakes(t, `{"registry-mirrors": [`, "[],", `"https://a"]}`, read)
 }
 
 func TestWrite(t *testing.T) {

@@ -190,6 +190,9 @@ func (r *reader) values(value, path string, at *tree.Node) []string {
 	if value == "" {
 		return nil
 	}
+	if !strings.ContainsAny(value, ",\"\r\n") {
+		return []string{value}
+	}
 	vs, err := csv.NewReader(strings.NewReader(value)).Read()
 	if err != nil {
 		r.Fail("syntax", path, at, "the value is no list with commas; talosctl refuses it", `want HOST=URL, or "HOST=URL" in double quotes where it has a comma`)

@@ -147,7 +147,9 @@ func TestWords(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
-	goldentest.Limits(t, "", "--registry-mirror a=b ", "", func(data []byte) error { _, _, err := talosctlflags.Read(data); return err })
+	read := func(data []byte) error { _, _, err := talosctlflags.Read(data); return err }
+	goldentest.Limits(t, "", "--registry-mirror a=b ", "", read)
+	goldentest.ManyMistakes(t, "", "--registry-mirror a ", "", read)
 }
 
 func TestWrite(t *testing.T) {
