@@ -15,10 +15,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestBadInput gives each command each kind of bad file: exit 1, the problem on
-// standard error, nothing on standard output but what check finds.
-func TestBadInput(t *testing.T) {
-	dir := t.TempDir()
+// badInput is a bad file.
+type badInput struct {
+	name, file string
+	want       string // in the message, for registries and cozystack
+}
+
+// badInputs makes each kind of bad file below dir.
+func badInputs(t *testing.T, dir string) []badInput {
 	file := func(name, text string) string {
 		name = filepath.Join(dir, name)
 		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
@@ -28,10 +32,7 @@ func TestBadInput(t *testing.T) {
 	require.NoError(t, os.Symlink(loop, loop))
 	png := "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
 
-	inputs := []struct {
-		name, file string
-		want       string // in the message
-	}{
+	return []badInput{
 		{name: "empty", file: file("empty.yaml", ""), want: "empty"},
 		{name: "a comment", file: file("comment.yaml", "# nothing here\n"), want: "empty"},
 		{name: "text", file: file("text.yaml", "once upon a time\n"), want: "found a string"},
@@ -53,7 +54,13 @@ func TestBadInput(t *testing.T) {
 		{name: "loop", file: loop, want: "symbolic links"},
 		{name: "below a file", file: filepath.Join(dir, "empty.yaml", "x"), want: "not a directory"},
 	}
-	for _, in := range inputs {
+}
+
+// TestBadInput gives each command each kind of bad file: exit 1, the problem on
+// standard error, nothing on standard output but what check finds.
+func TestBadInput(t *testing.T) {
+	dir := t.TempDir()
+	for _, in := range badInputs(t, dir) {
 		for _, from := range []string{"registries", "cozystack"} {
 			for _, command := range [][]string{
 				{"check"}, {"check", "-o", "json"},
@@ -83,6 +90,60 @@ func TestBadInput(t *testing.T) {
 					}
 				})
 			}
+		}
+	}
+}
+
+// TestBadInputOfFormats gives the readers of the other formats the same files,
+// and containerd's directory with each of them in it.
+func TestBadInputOfFormats(t *testing.T) {
+	dir := t.TempDir()
+	// What is no mistake in a format, and what its program would read.
+	legal := map[string]string{
+		"registries-conf/empty": "empty-set", "registries-conf/a comment": "empty-set", // TOML of nothing
+		"hosts/empty": "", "hosts/a comment": "", // a registry without hosts
+		"k3s/another kind": "k3s does not know this key", "k3s/misspelt": "embedded registry mirror", // told as a loss
+	}
+	for _, in := range badInputs(t, dir) {
+		for _, from := range formats {
+			if from == "registries" || from == "cozystack" {
+				continue
+			}
+			t.Run(from+"/"+in.name, func(t *testing.T) {
+				file := in.file
+				if info, err := os.Stat(file); from == "hosts" && err == nil {
+					if info.IsDir() {
+						t.Skip("what a directory is for")
+					}
+					file = filepath.Join(t.TempDir(), "certs.d")
+					require.NoError(t, os.MkdirAll(filepath.Join(file, "ghcr.io"), 0o700))
+					require.NoError(t, os.Link(in.file, filepath.Join(file, "ghcr.io", "hosts.toml")))
+				}
+				code, stdout, stderr := mirrorctl("", "check", "--from", from, "-f", file)
+				if want, ok := legal[from+"/"+in.name]; ok {
+					assert.Zero(t, code)
+					assert.Contains(t, stdout+stderr, want)
+					return
+				}
+				assert.Equal(t, exitInput, code)
+				assert.Empty(t, stderr)
+				require.NotEmpty(t, stdout)
+				assert.Less(t, len(stdout), 20_000)
+				for line := range strings.Lines(stdout) {
+					assert.Regexp(t, findingLine, strings.TrimSuffix(line, "\n"))
+				}
+				if in.name == "50 MB" {
+					assert.Contains(t, stdout, "[input-size]")
+				}
+
+				// The others say the same on standard error, and nothing else.
+				for _, args := range [][]string{{"patch", "--talos-version", "v1.13", "-f"}, {"convert", "--to", "registries"}, {"explain", "ghcr.io/a", "-f"}} {
+					code, printed, said := mirrorctl("", append(args, file, "--from", from)...)
+					assert.Equal(t, exitInput, code)
+					assert.Empty(t, printed)
+					assert.Equal(t, stdout, said, "%s", args[0])
+				}
+			})
 		}
 	}
 }

@@ -124,8 +124,10 @@ func readTalos(data []byte) (*configpatch.Effective, convert.Report, error) {
 	return effective, report, nil
 }
 
+// tooLarge is the error of a file of more than [mirrors.MaxSize] bytes.
 func tooLarge() error {
-	return fmt.Errorf("more than %d bytes", mirrors.MaxSize)
+	return mirrors.Findings{{Rule: mirrors.RuleInputSize, Severity: mirrors.SeverityError,
+		Message: fmt.Sprintf("more than %d bytes", mirrors.MaxSize), Fix: "want a smaller file"}}.Err()
 }
 
 // writeFormat writes a Set in a format.
