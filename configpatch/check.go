@@ -58,7 +58,7 @@ func checkText(p *problems, set mirrors.Set, form Form) {
 		if secret {
 			p.add(path, "UTF-8, which is all that YAML can hold", "invalid UTF-8 at offset %d", offset)
 		} else {
-			p.add(path, "UTF-8, which is all that YAML can hold", "invalid UTF-8 at offset %d of %q", offset, clip(s))
+			p.add(path, "UTF-8, which is all that YAML can hold", "invalid UTF-8 at offset %d of %q", offset, clip(redactURL(s)))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(set.Mirrors)) {
@@ -80,9 +80,9 @@ func checkText(p *problems, set mirrors.Set, form Form) {
 		}
 		if t := c.TLS; t != nil && form == Documents {
 			path := KindTLS.path(host)
-			check(path+".ca", string(t.CA), false)
+			check(path+".ca", string(t.CA), true)
 			if id := t.ClientIdentity; id != nil {
-				check(path+".clientIdentity.crt", string(id.Certificate), false)
+				check(path+".clientIdentity.crt", string(id.Certificate), true)
 				check(path+".clientIdentity.key", id.Key.Reveal(), true)
 			}
 		}

@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"slices"
 
+	"gopkg.in/yaml.v3"
+
 	"github.com/mirrorpatch/mirrorpatch/mirrors"
 )
 
@@ -35,13 +37,16 @@ func Migrate(current []byte) ([]byte, error) {
 		}
 		for i, e := range before.legacy.Mirrors[name].Endpoints {
 			path := fmt.Sprintf("machine.registries.%s.endpoints[%d]", KindMirror.path(name), i)
+			add := func(fix, reason string) {
+				p = append(p, &Error{Path: path, Line: before.line(name, i), Reason: reason, Fix: fix})
+			}
 			switch u, err := url.Parse(e.URL); {
 			case err != nil || u.Scheme != "http" && u.Scheme != "https":
-				p.add(path, "an absolute http or https URL", "a registry document cannot hold this endpoint")
+				add("an absolute http or https URL", "a registry document cannot hold this endpoint")
 			case u.User != nil:
-				p.add(path, "the URL without credentials", "the URL holds credentials, which no puller uses")
+				add("the URL without credentials", "the URL holds credentials, which no puller uses")
 			case u.String() != e.URL:
-				p.add(path, fmt.Sprintf("%q", u.String()), "a registry document spells %q in another way", e.URL)
+				add(fmt.Sprintf("%q", redactURL(u.String())), fmt.Sprintf("a registry document spells %q in another way", redactURL(e.URL)))
 			}
 		}
 	}
@@ -101,4 +106,16 @@ func Migrate(current []byte) ([]byte, error) {
 		return nil, err
 	}
 	return encoded, nil
+}
+
+// line returns the line of an endpoint in legacy form, or of its mirror.
+func (e *Effective) line(mirror string, endpoint int) int {
+	at := e.spots[place{Legacy, KindMirror, mirror}]
+	line := at.line
+	items(child(at.value, "endpoints"), func(i int, item *yaml.Node) {
+		if i == endpoint {
+			line = item.Line
+		}
+	})
+	return line
 }

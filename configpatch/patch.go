@@ -28,7 +28,14 @@ func (p Patch) Bytes() []byte { return append([]byte(nil), p.data...) }
 func (p Patch) Name() string { return p.name }
 
 // Load returns the patch as machinery's own type, for a caller that applies it.
-func (p Patch) Load() (configpatcher.Patch, error) { return loadPatch(p.data) }
+// The error, for a Patch that none of these made, is an [*Error].
+func (p Patch) Load() (configpatcher.Patch, error) {
+	patch, err := loadPatch(p.data)
+	if err != nil {
+		return nil, &Error{Path: p.name, Reason: "machinery cannot load the patch", Err: err}
+	}
+	return patch, nil
+}
 
 // String returns the name and the size. It never returns the content.
 func (p Patch) String() string { return fmt.Sprintf("%s (%d bytes)", p.name, len(p.data)) }

@@ -129,11 +129,11 @@ func restUnchanged(before, after config.Provider, changes []Change) error {
 	}
 	a, err := encodeRest(before, touched)
 	if err != nil {
-		return err
+		return &Error{Reason: "proof: machinery cannot encode the configuration", Err: withoutValues(err, encoded(before))}
 	}
 	b, err := encodeRest(after, touched)
 	if err != nil {
-		return err
+		return &Error{Reason: "proof: machinery cannot encode the result", Err: withoutValues(err, encoded(after))}
 	}
 	if !slices.EqualFunc(a, b, bytes.Equal) {
 		return &Error{Reason: "proof: the patch changes something else in the configuration"}
@@ -185,6 +185,14 @@ func encodeRest(cfg config.Provider, touched map[Change]bool) (out [][]byte, err
 	return out, nil
 }
 
+// encoded is a configuration as text, as much of it as machinery can write.
+func encoded(cfg config.Provider) (data []byte) {
+	var err error
+	defer recovered(&err)
+	data, _ = cfg.EncodeBytes(encoder.WithComments(encoder.CommentsDisabled))
+	return data
+}
+
 // metalMode is the mode in which Talos validates a configuration for bare metal.
 type metalMode struct{}
 
@@ -197,15 +205,16 @@ func (metalMode) InContainer() bool     { return false }
 func validates(base, result config.Provider) error {
 	before, err := validate(base)
 	if err != nil {
-		return err
+		return &Error{Reason: "proof: machinery cannot validate the configuration", Err: withoutValues(err, encoded(base))}
 	}
 	after, err := validate(result)
 	if err != nil {
-		return err
+		return &Error{Reason: "proof: machinery cannot validate the result", Err: withoutValues(err, encoded(result))}
 	}
 	var p problems
 	for _, text := range after {
 		if !slices.Contains(before, text) {
+			text = withoutValues(errors.New(text), encoded(result)).Error()
 			p = append(p, &Error{Reason: "Talos would refuse the result: " + text})
 		}
 	}
@@ -238,19 +247,20 @@ func validate(cfg config.Provider) (lines []string, err error) {
 }
 
 func load(data []byte) (cfg config.Provider, err error) {
+	defer func() { err = withoutValues(err, data) }()
 	defer recovered(&err)
-	cfg, err = configloader.NewFromBytes(data)
-	return cfg, withoutValues(err)
+	return configloader.NewFromBytes(data)
 }
 
 func loadPatch(data []byte) (patch configpatcher.Patch, err error) {
+	defer func() { err = withoutValues(err, data) }()
 	defer recovered(&err)
 	patch, err = configpatcher.LoadPatch(data)
 	if err != nil {
 		return nil, err
 	}
 	if _, ok := patch.(configpatcher.StrategicMergePatch); !ok {
-		return nil, fmt.Errorf("machinery takes it for a JSON 6902 patch")
+		return nil, errors.New("machinery takes it for a JSON 6902 patch")
 	}
 	return patch, nil
 }
@@ -258,11 +268,19 @@ func loadPatch(data []byte) (patch configpatcher.Patch, err error) {
 // apply returns the configuration after the patches: as it was encoded, and
 // loaded again from that, as a node does.
 func apply(base []byte, patches ...Patch) (result config.Provider, data []byte, err error) {
-	defer func() { err = withoutValues(err) }()
+	defer func() {
+		texts := [][]byte{base}
+		for _, p := range patches {
+			texts = append(texts, p.data)
+		}
+		err = withoutValues(err, texts...)
+	}()
 	defer recovered(&err)
-	loaded, err := Patches(patches).Load()
-	if err != nil {
-		return nil, nil, err
+	loaded := make([]configpatcher.Patch, len(patches))
+	for i, p := range patches {
+		if loaded[i], err = loadPatch(p.data); err != nil {
+			return nil, nil, err
+		}
 	}
 	out, err := configpatcher.Apply(configpatcher.WithBytes(bytes.Clone(base)), loaded)
 	if err != nil {
