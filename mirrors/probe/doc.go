@@ -12,10 +12,11 @@
 // Yes and no are what the endpoint said over HTTP. All else is unknown.
 //
 //	yes      2xx, 401 or 403 with Docker-Distribution-Api-Version; 401 with a
-//	         Basic or Bearer challenge; 2xx with nothing, {} or true in the
-//	         body, where the path has a segment v2
+//	         Bearer challenge; 2xx with nothing, {} or true in the body, where
+//	         the path has a segment v2
 //	no       404, 405 or 410; 2xx with HTML
-//	unknown  no answer in time; name, connection, proxy or TLS failed; 5xx, 429
+//	unknown  401 with a Basic challenge alone, which any site may send: a login
+//	         that goes well brings the answer; no answer in time; name, connection, proxy or TLS failed; 5xx, 429
 //	         and every other answer; redirects without end; a Set or a URL that
 //	         cannot be used (Err says where)
 //

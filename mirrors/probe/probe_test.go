@@ -178,6 +178,13 @@ func TestAnswers(t *testing.T) {
 			want: want{answer: probe.Yes, login: probe.LoginUnknown, reason: "after the login: 500", err: "500"}},
 		{name: "Basic, and 403 behind", handler: basicRegistry(status(403, "", api)), config: basicAuth(),
 			want: want{answer: probe.Yes, login: probe.LoginRefused, err: "refused"}},
+		{name: "Basic of any site, none", handler: basicSite(registry), want: want{answer: probe.Unknown, login: probe.LoginMissing, reason: "any site may send", err: "wants credentials"}},
+		{name: "Basic of any site, wrong password", handler: basicSite(registry), config: wrongAuth(),
+			want: want{answer: probe.Unknown, login: probe.LoginRefused, reason: "any site may send", err: "refused"}},
+		{name: "Basic of any site, a registry behind", handler: basicSite(registry), config: basicAuth(), want: want{answer: probe.Yes, login: probe.LoginAccepted}},
+		{name: "Basic of any site, no registry behind", handler: basicSite(status(404, "")), config: basicAuth(), want: want{answer: probe.No, login: probe.LoginAccepted, err: "404"}},
+		{name: "Basic of any site, a page behind", handler: basicSite(status(200, "<html>")), config: basicAuth(), want: want{answer: probe.No, login: probe.LoginAccepted, err: "HTML"}},
+		{name: "Basic of any site, and trouble behind", handler: basicSite(status(500, "")), config: basicAuth(), want: want{answer: probe.Unknown, login: probe.LoginAccepted, err: "500"}},
 		{name: "401 without a challenge", handler: status(401, ""), config: basicAuth(), want: want{answer: probe.Unknown, err: "without a Basic or Bearer challenge"}},
 		{name: "401 with another challenge", handler: status(401, "", "WWW-Authenticate: Negotiate"), want: want{answer: probe.Unknown, err: "without a Basic or Bearer challenge"}},
 		{name: "401 with the header alone", handler: status(401, "", api), want: want{answer: probe.Yes, login: probe.LoginUnknown, err: "no node knows"}},
@@ -535,6 +542,14 @@ func TestRedirects(t *testing.T) {
 		want{answer: probe.Unknown, err: "a redirect to what is no http or https URL"}.check(t, newProber(t, nil).Ask(t.Context(), endpoint(url)))
 	}
 
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed.Close()
+	url, _ = serve(t, to(302, "http://"+closed.Addr().String()+"/v2/"))
+	want{answer: probe.Unknown, reason: `after a redirect to "http://` + closed.Addr().String(), err: "refused"}.check(t, newProber(t, nil).Ask(t.Context(), endpoint(url)))
+
 	var hops atomic.Int32
 	chain := func(length int32) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
@@ -594,7 +609,7 @@ func TestCredentialsStayAtHome(t *testing.T) {
 		// A node has nothing for the other host even when the Set does: its
 		// credentials are the endpoint's.
 		r := newProber(t, map[string]mirrors.HostConfig{host: basicAuth(), otherHost: basicAuth()}).Ask(t.Context(), endpoint(url))
-		want{answer: probe.Yes, login: probe.LoginMissing, err: "gets none from a node"}.check(t, r)
+		want{answer: probe.Unknown, login: probe.LoginMissing, err: "gets none from a node"}.check(t, r)
 		th.check(t)
 	})
 	t.Run("redirect after the login", func(t *testing.T) {
@@ -694,7 +709,7 @@ func TestEchoedCredentials(t *testing.T) {
 			io.WriteString(c, string(plain)+auth+"\r\n")
 			return
 		}
-		io.WriteString(c, "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic realm=x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+		io.WriteString(c, "HTTP/1.1 401 Unauthorized\r\nDocker-Distribution-Api-Version: registry/2.0\r\nWWW-Authenticate: Basic realm=x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
 	})
 	r := newProber(t, map[string]mirrors.HostConfig{host: basicAuth()}).Ask(t.Context(), endpoint(url))
 	want{answer: probe.Yes, login: probe.LoginUnknown, err: "an answer that cannot be read"}.check(t, r)

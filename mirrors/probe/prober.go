@@ -45,7 +45,8 @@ func WithConcurrency(n int) Option {
 	}
 }
 
-// WithTTL says how long a yes or a no is kept; 0 keeps nothing.
+// WithTTL says how long a yes or a no is kept; 0 keeps nothing. A yes whose login
+// could not be tried to its end is asked again: who reads it wants to know.
 func WithTTL(d time.Duration) Option {
 	return func(p *Prober) error {
 		if d < 0 {

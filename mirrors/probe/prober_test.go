@@ -29,6 +29,7 @@ func TestCache(t *testing.T) {
 		{"no", 404, "", ttl, No, LoginUnasked, []int32{1, 1, 2}},
 		{"unknown", 500, "", ttl, Unknown, LoginUnasked, []int32{1, 2, 3}},
 		{"yes without credentials", 401, "Basic realm=x", ttl, Yes, LoginMissing, []int32{1, 1, 2}},
+		{"unknown behind a login", 401, "Basic realm=x", ttl, Unknown, LoginMissing, []int32{1, 2, 3}},
 		{"yes with an unknown login", 401, "Bearer", ttl, Yes, LoginUnknown, []int32{1, 2, 3}},
 		{"TTL of 0", 200, "", 0, Yes, LoginUnasked, []int32{1, 2, 3}},
 	}
@@ -37,6 +38,9 @@ func TestCache(t *testing.T) {
 			var asked atomic.Int32
 			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				asked.Add(1)
+				if tt.answer == Yes {
+					w.Header().Set("Docker-Distribution-Api-Version", "registry/2.0")
+				}
 				if tt.header != "" {
 					w.Header().Set("WWW-Authenticate", tt.header)
 				}

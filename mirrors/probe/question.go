@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -114,18 +115,21 @@ func (q *question) ask(ctx context.Context, url string) verdict {
 		})
 	}
 	for range maxLogins {
-		resp, err := q.get(ctx, url)
-		if err != nil {
-			return undecided(q.failed(err))
+		resp, at, err := q.get(ctx, url)
+		redirected := ""
+		if at != q.home {
+			redirected = fmt.Sprintf(" (after a redirect to %q)", at)
 		}
-		at := origin(resp.Request.URL)
+		if err != nil {
+			v := q.failed(err)
+			v.reason += redirected
+			return undecided(v)
+		}
 		g, tried := q.granted[at]
 		if resp.StatusCode != http.StatusUnauthorized {
 			v := q.judge(resp, g.login)
 			resp.Body.Close()
-			if at != q.home {
-				v.reason += fmt.Sprintf(" (after a redirect to %q)", at)
-			}
+			v.reason += redirected
 			if v.answer == Unknown {
 				return undecided(v)
 			}
@@ -138,30 +142,43 @@ func (q *question) ask(ctx context.Context, url string) verdict {
 			return undecided(verdict{status: resp.StatusCode, reason: "401 Unauthorized without a Basic or Bearer challenge, and not from the registry API"})
 		}
 		v := verdict{status: resp.StatusCode}
+		// Registries alone ask for a Bearer token in this way; Basic is asked for
+		// by any site, and only the answer behind the login tells.
+		api := servesAPI(resp.Header) || slices.ContainsFunc(offers, func(c challenge) bool { return c.scheme == "bearer" })
+		decide := q.yes
+		if !api && proven == nil {
+			decide = func(v verdict) verdict {
+				v.reason = "401 Unauthorized with a Basic challenge and without Docker-Distribution-Api-Version, which any site may send; " + v.problem
+				return undecided(v)
+			}
+		}
 		if tried {
 			v.login, v.problem = LoginRefused, q.refused()
 			if g.login == LoginAnonymous {
 				v.login, v.problem = LoginMissing, q.missing(at)
 			}
-			return q.yes(v)
+			return decide(v)
 		}
 		g, failure := q.logIn(ctx, at, offers)
 		if failure != nil {
 			v.login, v.problem, v.fix, v.err = failure.login, failure.problem, failure.fix, failure.err
-			return q.yes(v)
+			return decide(v)
 		}
 		q.granted[at] = g
-		proven = &v
+		if api {
+			proven = &v
+		}
 	}
 	return undecided(verdict{reason: "one redirect after the other wants a login"})
 }
 
 // get follows redirects by itself: net/http's client would decide by its own
 // rule where Authorization goes, and would log in with the userinfo of a redirect.
-func (q *question) get(ctx context.Context, text string) (*http.Response, error) {
+// It returns the origin that was asked last as well.
+func (q *question) get(ctx context.Context, text string) (*http.Response, string, error) {
 	u, err := url.Parse(text)
 	if err != nil {
-		return nil, errRedirect // not reached: newTarget parsed it
+		return nil, q.home, errRedirect // not reached: newTarget parsed it
 	}
 	for n := 0; ; n++ {
 		req := (&http.Request{Method: http.MethodGet, URL: u, Header: http.Header{}}).WithContext(ctx)
@@ -170,23 +187,23 @@ func (q *question) get(ctx context.Context, text string) (*http.Response, error)
 		}
 		resp, err := q.do(req)
 		if err != nil {
-			return nil, err
+			return nil, origin(u), err
 		}
 		switch resp.StatusCode {
 		case 301, 302, 303, 307, 308:
 		default:
-			return resp, nil
+			return resp, origin(u), nil
 		}
 		if resp.Header.Get("Location") == "" {
-			return resp, nil
+			return resp, origin(u), nil
 		}
 		next, err := resp.Location()
 		resp.Body.Close()
 		if err != nil || next.Scheme != "http" && next.Scheme != "https" || next.Host == "" {
-			return nil, errRedirect
+			return nil, origin(u), errRedirect
 		}
 		if n == maxRedirects {
-			return nil, errRedirects
+			return nil, origin(u), errRedirects
 		}
 		u = next
 	}

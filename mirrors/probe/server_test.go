@@ -191,7 +191,20 @@ func status(code int, body string, headers ...string) http.HandlerFunc {
 func basicRegistry(behind http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if u, p, ok := r.BasicAuth(); !ok || u != user || p != password {
+			w.Header().Set("Docker-Distribution-Api-Version", "registry/2.0")
 			w.Header().Set("WWW-Authenticate", `Basic realm="registry"`)
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		behind(w, r)
+	}
+}
+
+// basicSite is what any site behind a login is.
+func basicSite(behind http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if u, p, ok := r.BasicAuth(); !ok || u != user || p != password {
+			w.Header().Set("WWW-Authenticate", `Basic realm="site"`)
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
