@@ -10,9 +10,9 @@ import (
 )
 
 // readPlatform reads the platform's registries.
-func readPlatform(f tree.Field, ignored []string, errs ...error) (*mirrors.Source, convert.Report, error) {
+func readPlatform(f tree.Field, report convert.Report, errs ...error) (*mirrors.Source, convert.Report, error) {
 	b := tree.NewBuilder("the platform's chart")
-	b.Report.Ignored = ignored
+	b.Report = report
 	b.Source.Mark(mirrors.Place{}, mirrors.Position{Path: f.Path, Line: f.Key.Line, Column: f.Key.Column})
 	for _, g := range b.Fields(f.Value, f.Path) {
 		switch g.Name {

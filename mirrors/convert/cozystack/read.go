@@ -1,30 +1,3 @@
-// Package cozystack reads and writes which registries a node may pull from in
-// the values of cozystack's charts. In those of its Kubernetes charts that is the
-// map talos.registryMirrors.
-//
-//	talos:
-//	  registryMirrors:
-//	    ghcr.io:
-//	      endpoints: [https://harbor.example.com/v2/ghcr-proxy]
-//	      overridePath: true
-//	      skipFallback: false
-//
-// The charts put that map under machine.registries.mirrors as it is, so its
-// entries mean what they mean to Talos. They have no place for credentials or
-// TLS settings. The chart's other values are ignored, and the report names
-// them.
-//
-// The values of the platform have another shape, keyed by the URL of an endpoint:
-//
-//	registries:
-//	  mirrors:
-//	    ghcr.io: {endpoints: [https://harbor.example.com]}
-//	  config:
-//	    https://harbor.example.com:
-//	      tls: {insecureSkipVerify: true}
-//	      auth: {username: robot, password: secret}
-//
-// Read takes either; Write makes the one or, with [ForPlatform], the other.
 package cozystack
 
 import (
@@ -55,7 +28,7 @@ func Read(data []byte) (*mirrors.Source, convert.Report, error) {
 	r := reader{errs: []error{err}} // repeated keys; the rest is looked at as well
 	r.root(root)
 	if r.platform.Value != nil && r.source == nil && mirrors.Join(r.errs[1:]...) == nil {
-		return readPlatform(r.platform, r.report.Ignored, err)
+		return readPlatform(r.platform, r.report, err)
 	}
 	if err := mirrors.Join(r.errs...); err != nil {
 		return nil, convert.Report{}, err
@@ -73,7 +46,8 @@ type reader struct {
 }
 
 func (r *reader) root(n *yaml.Node) {
-	var talos, misplaced bool
+	var talos, misplaced, misspelt bool
+	var near []tree.Field
 	r.entries(n, "", func(key string, at, v *yaml.Node) {
 		switch {
 		case key == "talos":
@@ -88,6 +62,8 @@ func (r *reader) root(n *yaml.Node) {
 		case hasMirrors(v):
 			misplaced = true
 			r.wrong("unknown-key", key, at, fmt.Sprintf("registryMirrors under %q", key), "want it under talos")
+		case aboutRegistries(key):
+			near = append(near, tree.Field{Path: tree.Path("", key), Name: key, Key: at})
 		default:
 			r.report.Ignored = append(r.report.Ignored, key)
 		}
@@ -95,7 +71,18 @@ func (r *reader) root(n *yaml.Node) {
 	if talos && r.platform.Value != nil {
 		r.wrong("unknown-key", "registries", r.platform.Key, "the platform's registries beside talos, which a chart does not read", "want "+path+" alone, or registries alone")
 	}
-	if n.Kind == yaml.MappingNode && !talos && !misplaced {
+	const want = "want " + path + ", or the platform's registries"
+	for _, f := range near {
+		switch {
+		case talos || misplaced:
+			r.report.Entries = append(r.report.Entries, convert.Entry{Kind: convert.Loss, Path: f.Path, Line: f.Key.Line, Column: f.Key.Column,
+				Reason: "no chart has registries under this key, and it is not read", Fix: want})
+		case f.Name != "mirrors": // that is another format
+			misspelt = true
+			r.wrong("unknown-key", "", f.Key, fmt.Sprintf("unknown key %q", f.Name), want)
+		}
+	}
+	if n.Kind == yaml.MappingNode && !talos && !misplaced && !misspelt {
 		r.wrong("missing-key", "", n, "no "+path+" in the file", "want it, {} where there are no mirrors; is the file another format, see --from?")
 	}
 }

@@ -86,6 +86,8 @@ func TestRead(t *testing.T) {
 		{name: "under a misspelt key", in: "Talos:\n  registryMirrors: {}\n",
 			errs: []string{`1:1 Talos: registryMirrors under "Talos" [unknown-key]`}},
 		{name: "misspelt", in: "talos:\n  registryMirror: {}\n", errs: []string{`2:3 talos: unknown key "registryMirror" [unknown-key]`}},
+		{name: "misspelt at the root", in: "a: 1\nregistryMirror: {ghcr.io: {endpoints: [https://m.internal]}}\nRegistries: {}\n",
+			errs: []string{`2:1 unknown key "registryMirror" [unknown-key]`, `3:1 unknown key "Registries" [unknown-key]`}},
 		{name: "beside a misspelt one", in: "talos:\n  registryMirrors: {}\n  registry_mirrors: {}\n",
 			errs: []string{`3:3 talos: unknown key "registry_mirrors" [unknown-key]`}},
 		{name: "talos is a list", in: "talos: [a]\n", errs: []string{"1:8 talos: found a list [wrong-kind]"}},

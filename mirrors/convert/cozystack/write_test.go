@@ -1,6 +1,7 @@
 package cozystack_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -83,6 +84,12 @@ registries:
 			report: `line 3, column 57: loss: registries.mirrors["a.example.com"].skipFallback: the platform's chart does not know this key and ignores it (want endpoints)
 line 5, column 27: loss: registries.config["m.example.com"].tls.ca: the platform's chart does not know this key and ignores it (want insecureSkipVerify)
 line 6, column 3: loss: registries.mirror: the platform's chart does not know this key and ignores it (want mirrors, config)`},
+		{name: "beside misspelt ones", in: "mirrors: {}\nregistries: {}\nregistry_mirrors: {}\nbundle: x\n", set: "{}\n",
+			report: `line 1, column 1: loss: mirrors: no chart has registries under this key, and it is not read (want talos.registryMirrors, or the platform's registries)
+line 3, column 1: loss: registry_mirrors: no chart has registries under this key, and it is not read (want talos.registryMirrors, or the platform's registries)
+ignored: bundle`},
+		{name: "the chart's beside a misspelt one", in: "talos: {registryMirrors: {}}\nRegistries: {}\n", set: "{}\n",
+			report: `line 2, column 1: loss: Registries: no chart has registries under this key, and it is not read (want talos.registryMirrors, or the platform's registries)`},
 		{name: "beside talos", in: "registries: {}\ntalos: {registryMirrors: {}}\n",
 			err: "line 1, column 1: registries: the platform's registries beside talos, which a chart does not read (want talos.registryMirrors alone, or registries alone)"},
 		{name: "wrong kinds", in: "registries:\n  mirrors: []\n  config: {'https://': {auth: {username: 5}}, h: {auth: {password: [made-up]}}}\n",
@@ -200,6 +207,28 @@ func same(a, b mirrors.Set) bool {
 		return set
 	}
 	return plain(a).Equal(plain(b))
+}
+
+func readError(data []byte) error { _, _, err := cozystack.Read(data); return err }
+
+func TestLimits(t *testing.T) {
+	goldentest.Limits(t, "talos:\n  registryMirrors:\n", "    a: {}\n", "", readError)
+	goldentest.Limits(t, "registries: {}\n", "# a comment\n", "", readError)
+	goldentest.Bomb(t, "talos:\n  registryMirrors: ", "\n", readError)
+	goldentest.Bomb(t, "registries: ", "\n", readError)
+	goldentest.MergeBomb(t, "talos:\n  registryMirrors: ", "\n", readError)
+	goldentest.MergeBomb(t, "registries:\n  mirrors: ", "\n", readError)
+}
+
+func TestMany(t *testing.T) {
+	goldentest.Many(t, "talos:\n  registryMirrors:\n", func(i int) string {
+		return fmt.Sprintf("    m%d.example.com: {endpoints: [https://n.example.com]}\n", i)
+	}, "", readError)
+	goldentest.Many(t, "talos: {registryMirrors: {ghcr.io: {endpoints: [", func(i int) string { return fmt.Sprintf("https://m%d.example.com,", i) }, "]}}}\n", readError)
+	goldentest.Many(t, "registries:\n  config:\n", func(i int) string {
+		return fmt.Sprintf("    https://m%d.example.com: {tls: {insecureSkipVerify: true}}\n", i)
+	}, "", readError)
+	goldentest.Many(t, "talos: {registryMirrors: {}}\n", func(i int) string { return fmt.Sprintf("registry%d: {}\n", i) }, "", readError)
 }
 
 func TestSecrets(t *testing.T) {
