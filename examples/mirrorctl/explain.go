@@ -53,10 +53,11 @@ func (t *tool) explain(in *input, list string, images []string, imageCache bool,
 			return err
 		}
 		if len(data) > mirrors.MaxSize {
-			return inFile(list, tooLarge())
+			return &findingsError{file: list, findings: findingsOf(tooLarge())}
 		}
 		images = slices.Clone(images)
-		for line := range strings.Lines(string(data)) {
+		// Editors on Windows begin a file with a byte order mark.
+		for line := range strings.Lines(strings.TrimPrefix(string(data), "\ufeff")) {
 			line, _, _ = strings.Cut(line, "#")
 			if line = strings.TrimSpace(line); line != "" {
 				images = append(images, line)

@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 	"strings"
-	"text/tabwriter"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -35,12 +35,15 @@ prints each with the reason, an example and what to write instead.`,
 func (t *tool) rules(names []string) error {
 	rules := append(mirrors.Rules(), fileRules...)
 	if len(names) == 0 {
-		w := tabwriter.NewWriter(&t.result, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(w, "RULE\tSEVERITY\tFINDS")
+		width := 0
 		for _, r := range rules {
-			fmt.Fprintf(w, "%s\t%s\t%s\n", r.Name, r.Severity, r.Finds)
+			width = max(width, len(r.Name))
 		}
-		return w.Flush()
+		t.row(width, "RULE", "SEVERITY", "FINDS")
+		for _, r := range rules {
+			t.row(width, r.Name, r.Severity, r.Finds)
+		}
+		return nil
 	}
 	byName := map[string]mirrors.Rule{}
 	for _, r := range rules {
@@ -54,8 +57,11 @@ func (t *tool) rules(names []string) error {
 		if i > 0 {
 			t.result.WriteByte('\n')
 		}
-		fmt.Fprintf(&t.result, "%s (%s)\n  finds:   %s\n", paint(t.colour, bold, r.Name), r.Severity, r.Finds)
-		fmt.Fprintf(&t.result, "  because: %s\n  fix:     %s\n", r.Reason, r.Fix)
+		fmt.Fprintf(&t.result, "%s (%s)\n", paint(t.colour, bold, r.Name), r.Severity)
+		for _, part := range [][2]string{{"finds:", r.Finds}, {"because:", r.Reason}, {"fix:", r.Fix}} {
+			lines := wrapped(part[1], lineWidth-11)
+			fmt.Fprintf(&t.result, "  %-8s %s\n", part[0], strings.Join(lines, "\n"+strings.Repeat(" ", 11)))
+		}
 		if r.Bad != "" {
 			fmt.Fprintf(&t.result, "  found in")
 			if r.When != "" {
@@ -68,6 +74,44 @@ func (t *tool) rules(names []string) error {
 		}
 	}
 	return nil
+}
+
+// lineWidth is what a line of rules has at most, where words allow it.
+const lineWidth = 100
+
+// row prints a row of the table, whose second and third column are wrapped.
+func (t *tool) row(width int, name, severity, finds string) {
+	const severityWidth = 20
+	left := wrapped(severity, severityWidth)
+	right := wrapped(finds, lineWidth-width-severityWidth-4)
+	for i := range max(len(left), len(right)) {
+		cell := func(lines []string) string {
+			if i < len(lines) {
+				return lines[i]
+			}
+			return ""
+		}
+		line := fmt.Sprintf("%-*s  %-*s  %s", width, name, severityWidth, cell(left), cell(right))
+		fmt.Fprintln(&t.result, strings.TrimRight(line, " "))
+		name = ""
+	}
+}
+
+// wrapped breaks text into lines of at most width characters between words.
+func wrapped(text string, width int) (lines []string) {
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		switch {
+		case line == "":
+			line = word
+		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) <= width:
+			line += " " + word
+		default:
+			lines = append(lines, line)
+			line = word
+		}
+	}
+	return append(lines, line)
 }
 
 // indented puts four spaces before each line, and ends in a newline.
