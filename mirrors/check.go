@@ -246,7 +246,7 @@ func (c *checker) registryName(name string) {
 	case "index.docker.io", hubHost, "hub.docker.com":
 		c.explained[name] = true
 		c.mirrorProblem(RuleRegistryAlias, SeverityError, p,
-			fmt.Sprintf("images of Docker Hub have the registry %q, whatever their reference says: this mirror is never used for them", hubName),
+			aliasReason(name),
 			fmt.Sprintf("want the key %q", hubName))
 		return
 	}
@@ -254,6 +254,18 @@ func (c *checker) registryName(name string) {
 		c.explained[name] = true
 		c.mirrorProblem(RuleRegistryName, SeverityError, p, reason, fix)
 	}
+}
+
+// aliasReason says what containerd and machined make of a name of Docker Hub: of
+// the others a reference's index.docker.io alone is taken for docker.io.
+func aliasReason(name string) string {
+	switch name {
+	case "index.docker.io":
+		return fmt.Sprintf("images of Docker Hub have the registry %q, also where their reference says index.docker.io: this mirror is never used", hubName)
+	case hubHost:
+		return fmt.Sprintf("images of Docker Hub have the registry %q: this mirror is used only where a reference itself says %s", hubName, hubHost)
+	}
+	return fmt.Sprintf("images of Docker Hub have the registry %q, and %s serves none", hubName, name)
 }
 
 // badRegistryName says why no image reference has this registry.

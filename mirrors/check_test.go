@@ -179,6 +179,9 @@ var ruleCases = []struct {
 	{name: "Docker Hub's other names", in: `mirrors: {index.docker.io: {}, registry-1.docker.io: {}, hub.docker.com: {}}`,
 		want: []string{"registry-alias error", "registry-alias error", "registry-alias error"}, text: `"docker.io"`},
 
+	{name: "Docker Hub's host as a registry", in: `mirrors: {registry-1.docker.io: {}}`, want: []string{"registry-alias error"}, text: "used only where a reference itself says registry-1.docker.io"},
+	{name: "Docker Hub's site as a registry", in: `mirrors: {hub.docker.com: {}}`, want: []string{"registry-alias error"}, text: "serves none"},
+	{name: "Docker Hub's index as a registry", in: `mirrors: {index.docker.io: {}}`, want: []string{"registry-alias error"}, text: "never used"},
 	{name: "a key of config with a scheme", in: `config: {'https://a.example.com:5000/': {}}`, want: []string{"config-key error"}, text: `want "a.example.com:5000"`},
 	{name: "Docker's own key", in: `config: {'https://index.docker.io/v1/': {}}`, want: []string{"config-key error"}, text: `want "registry-1.docker.io"`},
 	{name: "a key of config with a path", in: `config: {a.example.com/project: {}}`, want: []string{"config-key error"}, text: `want "a.example.com"`},
