@@ -16,8 +16,8 @@ import (
 // Read reads flags as they stand in a script: a command line of talosctl, or the
 // flags alone, over several lines if need be. Words are quoted as in a shell;
 // what a shell would expand in the value of such a flag is an error, since its
-// value is not here; elsewhere among the arguments of talosctl it is in the
-// report, since flags may come out of it. Comments (# to the end of the line) are
+// value is not here; where such flags may come out of it, it is in the
+// report. Comments (# to the end of the line) are
 // skipped. An input that has neither talosctl nor such a flag is an error.
 func Read(data []byte) (*mirrors.Source, convert.Report, error) {
 	text, err := tree.PlainText(data)
@@ -61,7 +61,8 @@ type word struct {
 
 	live       byte // what a shell expands in it, or 0
 	liveAt     *tree.Node
-	liveOffset int // in text
+	liveOffset int  // in text
+	quoted     bool // what is expanded first is in double quotes
 }
 
 const (
@@ -75,7 +76,7 @@ var flagName = regexp.MustCompile(`^--[a-z0-9-]{1,40}$`)
 
 func (r *reader) flags(words []word) {
 	counts := map[string]int{}
-	ours := ofTalosctl(words)
+	ours, suspect := ofTalosctl(words)
 	dashes := false // the word -- was there
 	for i := 0; i < len(words); i++ {
 		w := words[i]
@@ -86,7 +87,7 @@ func (r *reader) flags(words []word) {
 		if name != mirrorFlag && name != insecureFlag {
 			// "set --" makes arguments of what follows: the flags are for talosctl.
 			dashes = dashes || w.text == "--" && !(i > 0 && words[i-1].text == "set")
-			r.other(w, name, assigned, ours[i])
+			r.other(w, name, ours[i], suspect[i])
 			continue
 		}
 		if dashes {
@@ -125,7 +126,7 @@ func (r *reader) flags(words []word) {
 }
 
 // other looks at a word that is neither a flag of registries nor its value.
-func (r *reader) other(w word, name string, assigned, ours bool) {
+func (r *reader) other(w word, name string, ours, suspect bool) {
 	lower := strings.ToLower(name)
 	flag := strings.HasPrefix(name, "-") && len(name) > 1
 	switch {
@@ -138,7 +139,7 @@ func (r *reader) other(w word, name string, assigned, ours bool) {
 		}
 	case strings.Contains(w.text, mirrorFlag) || strings.Contains(w.text, insecureFlag):
 		r.Fail("syntax", w.path, w.at, "a flag of registries inside another word", "want the flag as a word of its own, as talosctl gets it")
-	case w.live != 0 && ours && !(flag && assigned && w.liveOffset > len(name)):
+	case suspect:
 		r.Note(convert.Decision, w.path, w.liveAt, fmt.Sprintf("a shell expands %q, and what comes out is not known here; it may be flags of registries", string(w.live)),
 			"write those flags out, if there are any")
 	case flagName.MatchString(name):
@@ -154,10 +155,11 @@ func isTalosctl(w word) bool {
 }
 
 // ofTalosctl says which words are the arguments of a talosctl command that has
-// the flags. A command that does not name talosctl counts when it has one of the
-// flags, or when no command names it: then the input is arguments alone.
-func ofTalosctl(words []word) []bool {
-	ours := make([]bool, len(words))
+// the flags, and which of them may become such flags once a shell expanded them.
+// A command that does not name talosctl counts when it has one of the flags, or
+// when no command names it: then the input is arguments alone.
+func ofTalosctl(words []word) (ours, suspect []bool) {
+	ours, suspect = make([]bool, len(words)), make([]bool, len(words))
 	anywhere := slices.ContainsFunc(words, isTalosctl)
 	for from := 0; from < len(words); {
 		to := from + 1
@@ -167,20 +169,104 @@ func ofTalosctl(words []word) []bool {
 		args := words[from:to]
 		if at := slices.IndexFunc(args, isTalosctl); at >= 0 {
 			args = args[at+1:]
-			first := slices.IndexFunc(args, func(w word) bool { return !strings.HasPrefix(w.text, "-") })
-			gen := slices.ContainsFunc(args, func(w word) bool { return w.text == "gen" || w.text == "cluster" })
-			if first >= 0 && args[first].live == 0 && !gen {
-				args = nil // another command, such as apply-config
+			if otherCommand(args) {
+				args = nil
 			}
 		} else if anywhere && !slices.ContainsFunc(args, isRegistryFlag) {
 			args = nil
 		}
-		for i := to - len(args); i < to && len(args) > 0; i++ {
-			ours[i] = true
+		for i := range args {
+			ours[to-len(args)+i] = true
 		}
+		markSuspects(args, suspect[to-len(args):to])
 		from = to
 	}
-	return ours
+	return ours, suspect
+}
+
+// otherCommand reports whether arguments of talosctl are those of a command
+// without the flags, such as apply-config or gen secrets.
+func otherCommand(args []word) bool {
+	first := slices.IndexFunc(args, func(w word) bool { return !strings.HasPrefix(w.text, "-") })
+	if first < 0 || args[first].live != 0 {
+		return false
+	}
+	at := slices.IndexFunc(args, func(w word) bool { return w.text == "gen" || w.text == "cluster" })
+	if at < 0 {
+		return true
+	}
+	if at+1 == len(args) || args[at+1].live != 0 || strings.HasPrefix(args[at+1].text, "-") {
+		return false
+	}
+	return args[at].text+" "+args[at+1].text != "gen config" && args[at].text+" "+args[at+1].text != "cluster create"
+}
+
+// valueFlags are flags of talosctl gen config and cluster create, besides those of
+// registries, that take the next word as their value.
+var valueFlags = map[string]bool{}
+
+func init() {
+	for _, name := range strings.Fields(`--additional-sans --arch --cluster --config-patch --config-patch-control-plane
+		--config-patch-controlplanes --config-patch-worker --config-patch-workers --context --controlplanes --cpus --disk --dns-domain
+		--endpoints --install-disk --install-image --kubernetes-version --memory --name --nodes --output --output-types
+		--provisioner --talos-version --talosconfig --version --with-secrets --workers -c -e -n -o -p -t`) {
+		valueFlags[name] = true
+	}
+}
+
+// markSuspects finds words of which a shell may make flags. Those that can only be
+// the value of a flag, or one of the two arguments that gen config must have, are
+// none of them.
+func markSuspects(args []word, suspect []bool) {
+	var found []int // live words that may be arguments
+	arguments, bare := 0, 0
+	for i := 0; i < len(args); i++ {
+		w := args[i]
+		name, _, assigned := strings.Cut(w.text, "=")
+		switch {
+		case several(w):
+			suspect[i] = true
+		case strings.HasPrefix(w.text, "-") && assigned && w.liveOffset > len(name):
+		case strings.HasPrefix(w.text, "-"):
+			suspect[i] = w.live != 0
+			if (valueFlags[name] || name == mirrorFlag || name == insecureFlag) && !assigned && i+1 < len(args) && !several(args[i+1]) {
+				i++
+			}
+		case strings.HasSuffix(w.text, ">") || strings.HasSuffix(w.text, "<"):
+			i++ // the file
+		case strings.HasPrefix(w.text, ">") || strings.HasPrefix(w.text, "<"):
+		default:
+			arguments++
+			if w.live != 0 {
+				found = append(found, i)
+				if !w.quoted {
+					bare++
+				}
+			}
+		}
+	}
+	allowed := 0
+	has := func(text string) bool {
+		return slices.ContainsFunc(args, func(w word) bool { return w.text == text && w.live == 0 })
+	}
+	if has("gen") && has("config") {
+		allowed = 4 // with those two
+	}
+	if arguments <= allowed {
+		return
+	}
+	for _, i := range found {
+		suspect[i] = bare == 0 || !args[i].quoted // in double quotes it is one word
+	}
+}
+
+// several reports whether a shell makes several words of one, whatever its quotes.
+func several(w word) bool {
+	if w.live == 0 {
+		return false
+	}
+	rest := w.text[w.liveOffset:]
+	return strings.HasPrefix(rest, "@") || strings.HasPrefix(rest, "*") || strings.Contains(rest, "[@]") || strings.Contains(rest, "[*]")
 }
 
 func isRegistryFlag(w word) bool { return strings.HasPrefix(w.text, "--registry-") }
@@ -241,7 +327,7 @@ func (r *reader) split(text string) []word {
 	var b strings.Builder
 	var at, liveAt *tree.Node
 	var live byte
-	command, liveOffset := 0, 0
+	command, liveOffset, quoted := 0, 0, false
 	line, start := 1, 0 // start is the offset of the line
 	begin := func(i int) {
 		if at == nil {
@@ -250,16 +336,16 @@ func (r *reader) split(text string) []word {
 	}
 	end := func() {
 		if at != nil {
-			words = append(words, word{text: b.String(), at: at, command: command, live: live, liveAt: liveAt, liveOffset: liveOffset})
+			words = append(words, word{text: b.String(), at: at, command: command, live: live, liveAt: liveAt, liveOffset: liveOffset, quoted: quoted})
 		}
 		b.Reset()
-		at, live, liveAt = nil, 0, nil
+		at, live, liveAt, liveOffset = nil, 0, nil, 0
 	}
 	var quote byte
 	var quoteAt *tree.Node
 	expand := func(i int) {
 		if live == 0 {
-			liveOffset = b.Len()
+			liveOffset, quoted = b.Len(), quote == '"'
 			live, liveAt = text[i], &tree.Node{Line: line, Column: i - start + 1}
 		}
 	}
