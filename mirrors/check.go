@@ -580,8 +580,11 @@ func (c *checker) configKey(key string, h HostConfig) {
 	if key == hubName && h.Auth.usable() && (asEndpoint || !hub.SkipFallback || len(hub.Endpoints) == 0) {
 		if c.set.Config[hubHost].Auth == nil { // with it, be it empty, containerd does not use these
 			c.explained[hubName], c.explained["*"] = true, true
-			c.configProblem(RuleHubAuthKey, SeverityWarning, configPlace(key, "auth"),
-				fmt.Sprintf("containerd uses these credentials for Docker Hub, machined does not: to it the host is %q", hubHost),
+			message := fmt.Sprintf("containerd uses these credentials for Docker Hub, machined does not: to it the host is %q", hubHost)
+			if c.version.before(1, 9, 6) {
+				message = fmt.Sprintf("before Talos 1.9.6 neither puller uses these credentials for Docker Hub: to both the host is %q", hubHost)
+			}
+			c.configProblem(RuleHubAuthKey, SeverityWarning, configPlace(key, "auth"), message,
 				fmt.Sprintf("want the key %q, which works for both", hubHost))
 		}
 		if !h.TLS.says() {

@@ -215,6 +215,8 @@ var ruleCases = []struct {
 	{name: "the default port of registries", in: `{mirrors: {ghcr.io: {endpoints: [https://a.example.com/x]}}, config: {'ghcr.io:443': {auth: {username: u, password: made-up}}, 'registry-1.docker.io:443': {auth: {username: u, password: made-up}}, 'docker.io:443': {auth: {username: u, password: made-up}}}}`,
 		want: []string{"config-unused warning", "config-unused warning", "config-unused warning"}, text: `want "ghcr.io"`},
 	{name: "the default port of a registry that is kept away from", in: `{mirrors: {ghcr.io: {endpoints: [https://a.example.com/x], skipFallback: true}}, config: {'ghcr.io:443': {auth: {username: u, password: made-up}}}}`},
+	{name: "credentials of Docker Hub's name", in: `config: {docker.io: {auth: {username: u, password: made-up}}}`, opts: []CheckOption{ForTalos("1.9.6")}, want: []string{"hub-auth-key warning"}, text: "containerd uses"},
+	{name: "credentials of Docker Hub's name of old", in: `config: {docker.io: {auth: {username: u, password: made-up}}}`, opts: []CheckOption{ForTalos("1.9.5")}, want: []string{"hub-auth-key warning"}, text: "neither puller"},
 	{name: "both keys of Docker Hub", in: `config: {docker.io: {auth: {username: u, password: made-up}}, registry-1.docker.io: {auth: {username: u, password: made-up}}}`},
 
 	{name: "empty auth", in: `config: {a.example.com: {auth: {}}}`, want: []string{"auth-incomplete error"}},

@@ -28,8 +28,8 @@
 //
 // Both append /v2 to the path of an endpoint that does not end in it, unless it
 // has overridePath; both look for credentials and TLS settings under the host of
-// the URL, exactly as it is spelled. The behaviour is that of Talos 1.13.9 with
-// containerd 2.3.3, taken from running them.
+// the URL, exactly as it is spelled. The behaviour is that of Talos 1.13.9 and
+// containerd 2.3.3, taken from running their code, and compared with containerd 2.4.2.
 //
 // Promised: Check looks at everything and reports all at once, in time linear in
 // the size of the Set. Nothing is changed or dropped silently. Neither a finding

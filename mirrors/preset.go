@@ -32,7 +32,8 @@ func DockerHubMirror() Set {
 //
 // origin is scheme and host without a port, "http://192.0.2.10"; ports has the port of each
 // upstream. With skipFallback the node never goes to the upstream. The error is for an
-// origin, an upstream or a port that is none, or a port that is there twice.
+// origin, an upstream or a port that is none ("*" is no one upstream), for a port that is
+// there twice, and for no upstream at all.
 func CachePerPort(origin string, ports map[string]int, skipFallback bool) (Set, error) {
 	if err := checkOrigin(origin, false); err != nil {
 		return Set{}, err
@@ -43,15 +44,21 @@ func CachePerPort(origin string, ports map[string]int, skipFallback bool) (Set, 
 	for _, upstream := range slices.Sorted(maps.Keys(ports)) {
 		port := ports[upstream]
 		p := mirrorPlace(upstream, "").String()
-		if first, ok := used[port]; ok {
-			wrong = append(wrong, Finding{Rule: RuleSharedEndpoint, Severity: SeverityError, Path: p,
-				Message: fmt.Sprintf("port %d is that of %q as well", port, first), Fix: "want a port for each upstream"})
+		if upstream == "*" {
+			wrong = append(wrong, notOneUpstream(p))
+			continue
 		}
-		used[port] = upstream
 		if port < 1 || port > 65535 {
 			wrong = append(wrong, Finding{Rule: RuleEndpointSyntax, Severity: SeverityError, Path: p,
 				Message: fmt.Sprintf("%d is not a port", port), Fix: "want a number from 1 to 65535"})
+			continue
 		}
+		if first, ok := used[port]; ok {
+			wrong = append(wrong, Finding{Rule: RuleSharedEndpoint, Severity: SeverityError, Path: p,
+				Message: fmt.Sprintf("port %d is that of %q as well", port, first), Fix: "want a port for each upstream"})
+			continue
+		}
+		used[port] = upstream
 		set.Mirrors[upstream] = Mirror{SkipFallback: skipFallback,
 			Endpoints: []Endpoint{{URL: strings.TrimSuffix(origin, "/") + ":" + strconv.Itoa(port)}}}
 	}
@@ -78,7 +85,8 @@ const (
 //
 // origin is scheme and host, with a port where there is one; projects has the name of the
 // project or the repository for each upstream, which may have slashes inside. The error is for an origin, an
-// upstream or a project that is none, or a project that is there twice.
+// upstream or a project that is none ("*" is no one upstream), for a project that is there
+// twice, and for no upstream at all.
 func CachePerPath(origin string, shape PathShape, projects map[string]string, skipFallback bool) (Set, error) {
 	if err := checkOrigin(origin, true); err != nil {
 		return Set{}, err
@@ -90,15 +98,21 @@ func CachePerPath(origin string, shape PathShape, projects map[string]string, sk
 	for _, upstream := range slices.Sorted(maps.Keys(projects)) {
 		project := projects[upstream]
 		p := mirrorPlace(upstream, "").String()
-		if first, ok := used[project]; ok {
-			wrong = append(wrong, Finding{Rule: RuleSharedEndpoint, Severity: SeverityError, Path: p,
-				Message: fmt.Sprintf("the project %q is that of %q as well", project, first), Fix: "want a project for each upstream"})
+		if upstream == "*" {
+			wrong = append(wrong, notOneUpstream(p))
+			continue
 		}
-		used[project] = upstream
 		if !isProject(project) {
 			wrong = append(wrong, Finding{Rule: RuleEndpointSyntax, Severity: SeverityError, Path: p,
 				Message: fmt.Sprintf("%q is not a project", project), Fix: "want a name of lower case letters, digits, - _ . and / inside"})
+			continue
 		}
+		if first, ok := used[project]; ok {
+			wrong = append(wrong, Finding{Rule: RuleSharedEndpoint, Severity: SeverityError, Path: p,
+				Message: fmt.Sprintf("the project %q is that of %q as well", project, first), Fix: "want a project for each upstream"})
+			continue
+		}
+		used[project] = upstream
 		var e Endpoint
 		switch shape {
 		case ProjectPath:
@@ -106,7 +120,7 @@ func CachePerPath(origin string, shape PathShape, projects map[string]string, sk
 		case RepositoryPath:
 			e = Endpoint{URL: origin + "/repository/" + project}
 		default:
-			return Set{}, &Error{Findings: Findings{{Rule: RuleEndpointSyntax, Severity: SeverityError,
+			return Set{}, &Error{Findings: Findings{{Rule: RuleEndpointSyntax, Severity: SeverityError, Path: "shape",
 				Message: fmt.Sprintf("unknown shape %d", shape), Fix: "want ProjectPath or RepositoryPath"}}}
 		}
 		set.Mirrors[upstream] = Mirror{Endpoints: []Endpoint{e}, SkipFallback: skipFallback}
@@ -117,6 +131,7 @@ func CachePerPath(origin string, shape PathShape, projects map[string]string, sk
 // SharedCache is one cache host for all upstreams, which tells them apart by the
 // ns parameter that both pullers send (?ns=ghcr.io): Spegel, or a proxy that heeds it.
 // A registry:2 does not. Check warns of it (shared-endpoint), since it cannot know.
+// "*" is every upstream. The error is for an origin or an upstream that is none, and for no upstream at all.
 func SharedCache(origin string, upstreams []string, skipFallback bool) (Set, error) {
 	if err := checkOrigin(origin, true); err != nil {
 		return Set{}, err
@@ -128,8 +143,16 @@ func SharedCache(origin string, upstreams []string, skipFallback bool) (Set, err
 	return set.orWrong(nil)
 }
 
+func notOneUpstream(path string) Finding {
+	return Finding{Rule: RuleRegistryName, Severity: SeverityError, Path: path,
+		Message: "this is every registry, and what it would go to knows one", Fix: "want the name of the upstream"}
+}
+
 // orWrong is the Set, or an error of what is wrong with it.
 func (s Set) orWrong(wrong Findings) (Set, error) {
+	if len(s.Mirrors) == 0 && len(wrong) == 0 {
+		wrong = Findings{{Rule: RuleEmptySet, Severity: SeverityError, Message: "there is no upstream", Fix: "want one at least"}}
+	}
 	if err := Join(wrong.Err(), s.Check().Err()); err != nil {
 		return Set{}, err
 	}
@@ -141,14 +164,14 @@ func checkOrigin(origin string, port bool) error {
 	u, problems := parseEndpoint(origin)
 	var fs Findings
 	for _, p := range problems {
-		fs = append(fs, Finding{Rule: p.rule, Severity: SeverityError, Message: p.message, Fix: p.fix})
+		fs = append(fs, Finding{Rule: p.rule, Severity: SeverityError, Path: "origin", Message: p.message, Fix: p.fix})
 	}
 	if u != nil && u.Path != "" && u.Path != "/" {
-		fs = append(fs, Finding{Rule: RuleEndpointSyntax, Severity: SeverityError,
+		fs = append(fs, Finding{Rule: RuleEndpointSyntax, Severity: SeverityError, Path: "origin",
 			Message: fmt.Sprintf("%s has a path", quote(origin)), Fix: "want scheme and host alone"})
 	}
 	if u != nil && !port && u.Port() != "" {
-		fs = append(fs, Finding{Rule: RuleEndpointSyntax, Severity: SeverityError,
+		fs = append(fs, Finding{Rule: RuleEndpointSyntax, Severity: SeverityError, Path: "origin",
 			Message: fmt.Sprintf("%s has a port", quote(origin)), Fix: "want scheme and host alone: each upstream has its own port"})
 	}
 	return fs.Err()

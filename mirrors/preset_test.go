@@ -1,6 +1,7 @@
 package mirrors
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -37,8 +38,8 @@ func TestPresets(t *testing.T) {
 		{"no port", func() (Set, error) { return CachePerPort("http://192.0.2.10", map[string]int{"ghcr.io": 0}, false) }, `mirrors["ghcr.io"]: 0 is not a port`, ""},
 		{"a port in the origin", func() (Set, error) {
 			return CachePerPort("http://192.0.2.10:80", map[string]int{"ghcr.io": 5000}, false)
-		}, `"http://192.0.2.10:80" has a port`, ""},
-		{"no scheme", func() (Set, error) { return CachePerPort("192.0.2.10", map[string]int{"ghcr.io": 5000}, false) }, `"192.0.2.10" has no scheme`, ""},
+		}, `origin: "http://192.0.2.10:80" has a port`, ""},
+		{"no scheme", func() (Set, error) { return CachePerPort("192.0.2.10", map[string]int{"ghcr.io": 5000}, false) }, `origin: "192.0.2.10" has no scheme`, ""},
 		{"an alias", func() (Set, error) {
 			return CachePerPort("http://192.0.2.10", map[string]int{"index.docker.io": 5000}, false)
 		}, `mirrors["index.docker.io"]: images of Docker Hub`, ""},
@@ -56,8 +57,16 @@ func TestPresets(t *testing.T) {
 		}, `mirrors["quay.io"]: the project "a" is that of "ghcr.io" as well`, ""},
 		{"a path in the origin", func() (Set, error) {
 			return CachePerPath("https://h/x", ProjectPath, map[string]string{"ghcr.io": "a"}, false)
-		}, `"https://h/x" has a path`, ""},
-		{"no shape", func() (Set, error) { return CachePerPath("https://h", 0, map[string]string{"ghcr.io": "a"}, false) }, "unknown shape 0", ""},
+		}, `origin: "https://h/x" has a path`, ""},
+		{"no shape", func() (Set, error) { return CachePerPath("https://h", 0, map[string]string{"ghcr.io": "a"}, false) }, "shape: unknown shape 0", ""},
+		{"a port that is none", func() (Set, error) { return CachePerPort("http://192.0.2.10", map[string]int{"ghcr.io": 65536}, false) }, `mirrors["ghcr.io"]: 65536 is not a port`, ""},
+		{"a port for all", func() (Set, error) { return CachePerPort("http://192.0.2.10", map[string]int{"*": 5000}, false) }, `mirrors["*"]: this is every registry`, ""},
+		{"a project for all", func() (Set, error) {
+			return CachePerPath("https://h", ProjectPath, map[string]string{"*": "a"}, false)
+		}, `mirrors["*"]: this is every registry`, ""},
+		{"no ports", func() (Set, error) { return CachePerPort("http://192.0.2.10", nil, false) }, `there is no upstream`, ""},
+		{"no projects", func() (Set, error) { return CachePerPath("https://h", ProjectPath, nil, false) }, `there is no upstream`, ""},
+		{"no upstreams", func() (Set, error) { return SharedCache("https://h", nil, false) }, `there is no upstream`, ""},
 		{"one for all", func() (Set, error) {
 			return SharedCache("http://127.0.0.1:30021", []string{"ghcr.io", "quay.io"}, false)
 		}, "mirrors:\n    ghcr.io:\n        endpoints:\n            - http://127.0.0.1:30021\n    quay.io:\n        endpoints:\n            - http://127.0.0.1:30021\n", "http://127.0.0.1:30021/v2"},
@@ -66,7 +75,8 @@ func TestPresets(t *testing.T) {
 			set, err := c.make()
 			if c.url == "" {
 				require.Error(t, err)
-				assert.Contains(t, err.Error(), c.want)
+				assert.True(t, strings.HasPrefix(err.Error(), c.want), "%v", err)
+				assert.NotContains(t, err.Error(), "\n", "one mistake is one line")
 				assert.Equal(t, Set{}, set)
 				return
 			}
@@ -79,5 +89,15 @@ func TestPresets(t *testing.T) {
 			assert.Equal(t, c.url, p.Machined[0].URL)
 			assert.Equal(t, c.url, p.Containerd[0].URL)
 		})
+	}
+}
+
+func TestProjects(t *testing.T) {
+	for project, want := range map[string]bool{
+		"a": true, "a/b": true, "a-b_c.d": true, "v2a": true, "...": true,
+		"": false, "a//b": false, "/a": false, "a/": false, ".": false, "..": false, "a/.": false, "a/..": false, "../a": false,
+		"v2": false, "a/v2": false, "v2/a": false, "A": false, "a b": false, "a?b": false,
+	} {
+		assert.Equal(t, want, isProject(project), "%q", project)
 	}
 }

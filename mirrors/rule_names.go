@@ -381,7 +381,8 @@ const (
 	RuleRegistryName = "registry-name"
 
 	// RuleRegistryAlias (error) finds index.docker.io, registry-1.docker.io, hub.docker.com as mirror
-	// key. Every reference to Docker Hub is normalized to docker.io. Write docker.io.
+	// key. References to Docker Hub, index.docker.io included, are normalized to docker.io;
+	// registry-1.docker.io is used only where a reference itself says so. Write docker.io.
 	//
 	// An example:
 	//

@@ -397,7 +397,7 @@ config:
 		Name:     RuleRegistryAlias,
 		Severity: "error",
 		Finds:    "index.docker.io, registry-1.docker.io, hub.docker.com as mirror key",
-		Reason:   "Every reference to Docker Hub is normalized to docker.io.",
+		Reason:   "References to Docker Hub, index.docker.io included, are normalized to docker.io; registry-1.docker.io is used only where a reference itself says so.",
 		Fix:      "Write docker.io.",
 		Bad: `mirrors:
   index.docker.io:
