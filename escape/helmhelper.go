@@ -1,6 +1,11 @@
 package escape
 
-import _ "embed"
+import (
+	_ "embed"
+	"maps"
+	"slices"
+	"strings"
+)
 
 // HelmCommand is the script as a YAML scalar for the command of a Job in a
 // chart's template: the kubelet's layer, then YAML, then Helm, in the one order
@@ -16,7 +21,11 @@ func (s Script) HelmCommand() (string, error) {
 }
 
 //go:embed helpers.tpl
-var helpers string
+var helpersFile string
+
+// helpers is the file with the names that no live variable may have.
+var helpers = strings.Replace(helpersFile, "RESERVED", "^("+strings.Join(append([]string{ownPrefix}, reservedPrefixes...), "|")+")|^("+
+	strings.Join(slices.Sorted(maps.Keys(reservedNames)), "|")+")\\\\z", 1)
 
 // HelmHelper is two definitions for a chart's _helpers.tpl, for charts that
 // build a script out of values.
@@ -28,8 +37,13 @@ var helpers string
 // 0x01, a body without a final newline, a body in which every letter from A to
 // Z begins a line, and a body that holds <no value>: Helm 3.22.0 deletes that
 // from what it has rendered, and the rest of such a line could be the delimiter.
+// It also fails on an argument that is something else than that: another key,
+// no parts, a live name that [Live] refuses, a command that ends in a comment or
+// before its end. What stands in front of it must be LC_ALL=C, export LC_ALL and
+// set -eu, as [Program] writes them.
 //
 // mirrorpatch.command takes a finished script, a string, and prints it as one
 // YAML double-quoted scalar for a container's command, kubelet layer included.
-// It fails on NUL, on invalid UTF-8 and on more than [MaxArgument] bytes.
+// It fails on an empty script, on NUL, on invalid UTF-8 and on more than
+// [MaxArgument] bytes.
 func HelmHelper() string { return helpers }

@@ -326,12 +326,94 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("%d texts were refused, want 300 at least", n)
 	}
 
-	// What Helm deletes can also arise where two parts meet.
-	out, err := render(map[string]string{"s": `{{ include "mirrorpatch.heredoc" (dict "command" "cat" "parts" (list (dict "text" "<no val") (dict "text" "ue>EOF\nid\n"))) }}`}, nil)
-	if err == nil || !strings.Contains(err.Error(), "<no value>") {
-		t.Errorf("two parts of <no value>: error %v, rendered %q", err, out["s"])
-	}
 	t.Logf("%d texts that no layer can carry stop Helm 3.22.0 with the reason", n)
+}
+
+// TestWrongCalls: a call that is not one of the helpers' stops the rendering;
+// nothing of it is passed over.
+func TestWrongCalls(t *testing.T) {
+	heredoc := func(arguments string) string {
+		return `{{ include "mirrorpatch.heredoc" (dict ` + arguments + `) }}`
+	}
+	command := func(c string) string { return heredoc(`"text" "a\n" "command" ` + c) }
+	parts := func(p string) string { return heredoc(`"command" "cat" "parts" ` + p) }
+	for _, c := range []struct{ template, want string }{
+		{`{{ include "mirrorpatch.heredoc" "x" }}`, "give a dict"},
+		{heredoc(`"text" "a\n"`), "command is missing or no string"},
+		{heredoc(`"Command" "cat" "text" "a\n"`), `unknown key "Command"`},
+		{heredoc(`"command" "cat" "text" "a\n" "delimiter" "END"`), `unknown key "delimiter"`},
+		{heredoc(`"command" "cat"`), "give either text or parts"},
+		{heredoc(`"command" "cat" "text" "a\n" "parts" (list)`), "give either text or parts"},
+		{heredoc(`"command" "cat" "text" .Values.none`), "a text is missing or no string"},
+		{heredoc(`"command" "cat" "text" 3`), "a text is missing or no string"},
+
+		{command(`3`), "no string"},
+		{command(`""`), "command is empty"},
+		{command(`" "`), "command is empty"},
+		{command(`"cat <<X"`), "<<"},
+		{command(`"cat <no value>-"`), "<no value>"},
+		{command(`"cat\n"`), "newline"},
+		{command(`"cat\n "`), "ends before"},
+		{command(`"cat;"`), "ends before"},
+		{command(`"cat |"`), "ends before"},
+		{command(`"cat &"`), "ends before"},
+		{command(`"f() {"`), "ends before"},
+		{command(`"("`), "ends before"},
+		{command(`"cat <"`), "ends before"},
+		{command(`"cat 2> "`), "ends before"},
+		{command(`"cat \\"`), "ends before"},
+		{command(`"if true; then"`), "ends before"},
+		{command(`"!"`), "ends before"},
+		{command(`"cat # x"`), "comment"},
+		{command(`"# cat"`), "comment"},
+		{command(`"true;#cat"`), "comment"},
+
+		{parts(`.Values.none`), "parts is no list"},
+		{parts(`0`), "parts is no list"},
+		{parts(`false`), "parts is no list"},
+		{parts(`"abc"`), "parts is no list"},
+		{parts(`(dict "text" "b\n")`), "parts is no list"},
+		{parts(`(list)`), "parts is empty"},
+		{parts(`(list "b\n")`), "a part is no dict"},
+		{parts(`(list .Values.none)`), "a part is no dict"},
+		{parts(`(list (dict))`), "either text or live"},
+		{parts(`(list (dict "live" "X_X" "text" "b\n") (dict "text" "\n"))`), "either text or live"},
+		{parts(`(list (dict "text" "b\n" "x" 1))`), "either text or live"},
+		{parts(`(list (dict "live" "A\n") (dict "text" "\n"))`), "no variable's name"},
+		{parts(`(list (dict "live" "0A") (dict "text" "\n"))`), "no variable's name"},
+		{parts(`(list (dict "live" 3) (dict "text" "\n"))`), "no variable's name"},
+		{parts(`(list (dict "live" "IFS") (dict "text" "\n"))`), "live is IFS"},
+		{parts(`(list (dict "live" "PATH") (dict "text" "\n"))`), "live is PATH"},
+		{parts(`(list (dict "live" "LC_X") (dict "text" "\n"))`), "live is LC_X"},
+		{parts(`(list (dict "live" "mirrorpatch_x") (dict "text" "\n"))`), "live is mirrorpatch_x"},
+		{parts(`(list (dict "live" "zsh_scheduled_events") (dict "text" "\n"))`), "live is zsh"},
+		// What Helm deletes can also arise where two parts meet.
+		{parts(`(list (dict "text" "<no val") (dict "text" "ue>EOF\nid\n"))`), "<no value>"},
+
+		{`{{ include "mirrorpatch.command" "" }}`, "the script is empty"},
+		{`{{ include "mirrorpatch.command" " \n" }}`, "the script is empty"},
+		{`{{ include "mirrorpatch.command" .Values.none }}`, "the script is no string"},
+		{`{{ include "mirrorpatch.command" (b64dec "4oI=") }}`, "not valid UTF-8"},
+		{`{{ include "mirrorpatch.command" (b64dec "4u+/vYKs") }}`, "not valid UTF-8"}, // E2, U+FFFD, 82, AC
+		{`{{ include "mirrorpatch.command" (b64dec "77+97w==") }}`, "not valid UTF-8"}, // U+FFFD, EF
+	} {
+		out, err := render(map[string]string{"s": c.template}, nil)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want one that says %q; rendered %q", c.template, err, c.want, out["s"])
+		}
+	}
+	for _, c := range []struct{ template, want string }{
+		{heredoc(`"command" "cat" "text" ""`), "cat <<EOF\nEOF\n"},
+		{command(`"f $# a#b"`), "f $# a#b <<EOF\na\nEOF\n"},
+		{command(`"# first\nkubectl apply -f -"`), "# first\nkubectl apply -f - <<EOF\na\nEOF\n"},
+		{command(`"cat >undo"`), "cat >undo <<EOF\na\nEOF\n"},
+		{parts(`(list (dict "live" "PATHS") (dict "live" "MY_IFS") (dict "text" "\n"))`), "cat <<EOF\n${PATHS}${MY_IFS}\nEOF\n"},
+		{`{{ include "mirrorpatch.command" "\uFFFD" }}`, "\"\uFFFD\""},
+	} {
+		if out, err := render(map[string]string{"s": c.template}, nil); err != nil || out["s"] != c.want {
+			t.Errorf("%s: rendered %q, %v, want %q", c.template, out["s"], err, c.want)
+		}
+	}
 }
 
 // TestReplaceChainIsInjectable is the control: the chain of replaces that charts
