@@ -13,4 +13,7 @@
 // Certificates of registries lie in /etc/docker/certs.d, which package hosts
 // reads; credentials in config.json, which package dockerconfig reads. Write
 // makes the certificates, and reports credentials.
+//
+// Docker does not start with a key that it does not know. One that looks as if it
+// were about registries is an error here, any other is in the report.
 package dockerdaemon

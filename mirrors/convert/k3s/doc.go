@@ -14,8 +14,8 @@
 //
 // The rules are those of k3s's pkg/agent/containerd: an endpoint
 // without a scheme is https; a path is used as it is written, nothing
-// appended; the registry itself comes last, with the settings that configs has
-// for it, unless the node was started with --disable-default-registry-endpoint,
+// appended; the registry itself comes last, without rewrites and with the settings
+// that configs has for it, unless the node was started with --disable-default-registry-endpoint,
 // which is an option here. That flag does nothing for a registry that has an
 // entry in configs.
 //
