@@ -76,7 +76,7 @@ const (
 	Added   Action = iota + 1 // it was in neither form
 	Changed                   // it has another value now
 	Removed                   // the Set does not have it
-	Moved                     // it has the same value, in the other form
+	Moved                     // it has the same value, now in one form alone
 )
 
 // String returns "added", "changed", "removed" or "moved".
@@ -102,7 +102,8 @@ func (a Action) String() string {
 //
 // An entry that differs is written in the form of [FormFor] or [WithForm], and
 // removed from the other one. An entry that agrees stays in the form that it is
-// in, unless WithForm was given.
+// in, unless WithForm was given. A legacy entry of an owned key that a document
+// hides goes also when the document agrees: it may hold an old password.
 //
 // A patch that removes something needs a client of Talos 1.8 or later. The patch
 // is for one use: what it removes is not there a second time, and Talos then
@@ -172,6 +173,11 @@ func converge(current []byte, before *Effective, set mirrors.Set, v Version, o o
 	}
 	if err := sameSet(after.Set, target(before.Set, set, o)); err != nil {
 		return Plan{}, &Error{Reason: "proof: the patch gives another set", Err: err}
+	}
+	for _, e := range after.Entries {
+		if e.Origin == OriginBoth && o.owns(e.Name) {
+			return Plan{}, &Error{Path: e.path(), Reason: "proof: the patch leaves a hidden legacy entry"}
+		}
 	}
 	if err := restUnchanged(base, result, d.changes); err != nil {
 		return Plan{}, err

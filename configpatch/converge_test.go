@@ -25,6 +25,36 @@ func TestConvergeGolden(t *testing.T) {
 	document := func(kind, name, rest string) string {
 		return fmt.Sprintf("version: v1alpha1\nmachine: {}\n---\napiVersion: v1alpha1\nkind: %s\nname: %q\n%s", kind, name, rest)
 	}
+	// In both forms, with the documents as they are to be.
+	const bothForms = `version: v1alpha1
+machine:
+  registries:
+    mirrors:
+      ghcr.io: {endpoints: [https://old.example.com]}
+      quay.io: {endpoints: [https://q.example.com]}
+    config:
+      m.example.com: {auth: {auth: b2xkOm1hZGUtdXA=}, tls: {insecureSkipVerify: true}}
+---
+apiVersion: v1alpha1
+kind: RegistryMirrorConfig
+name: ghcr.io
+endpoints: [{url: 'https://m.example.com'}]
+---
+apiVersion: v1alpha1
+kind: RegistryAuthConfig
+name: m.example.com
+username: u
+password: made-up
+---
+apiVersion: v1alpha1
+kind: RegistryTLSConfig
+name: m.example.com
+insecureSkipVerify: true
+`
+	agreed := mirrors.Set{
+		Mirrors: map[string]mirrors.Mirror{"ghcr.io": {Endpoints: urls("https://m.example.com")}},
+		Config:  map[string]mirrors.HostConfig{"m.example.com": {Auth: &mirrors.Auth{Username: "u", Password: mirrors.NewSecret("made-up")}, TLS: &mirrors.TLS{InsecureSkipVerify: true}}},
+	}
 	abc := urls("https://a.example.com", "https://b.example.com", "https://c.example.com")
 	for _, tt := range []struct {
 		name    string
@@ -63,6 +93,10 @@ func TestConvergeGolden(t *testing.T) {
 			version: "1.13", opts: []configpatch.Option{configpatch.WithForm(configpatch.Documents)}, changes: "mirror ghcr.io: moved"},
 		{name: "moved-to-legacy", config: document("RegistryMirrorConfig", "ghcr.io", "endpoints: [{url: 'https://a.example.com'}]\n"), set: mirror("ghcr.io", mirrors.Mirror{Endpoints: abc[:1]}),
 			version: "1.13", opts: []configpatch.Option{configpatch.WithForm(configpatch.Legacy)}, changes: "mirror ghcr.io: moved"},
+		{name: "hidden-legacy", config: bothForms, set: agreed, version: "1.13", opts: []configpatch.Option{configpatch.Own("ghcr.io", "m.example.com")},
+			changes: "mirror ghcr.io: moved, auth m.example.com: moved, tls m.example.com: moved"},
+		{name: "hidden-legacy-1.12.1", config: bothForms, set: agreed, version: "1.12.1",
+			changes: "mirror ghcr.io: moved, mirror quay.io: removed, auth m.example.com: moved, tls m.example.com: moved"},
 		{name: "documents-append", config: document("RegistryMirrorConfig", "ghcr.io", "endpoints: [{url: 'https://a.example.com'}]\n"), set: mirror("ghcr.io", mirrors.Mirror{Endpoints: abc}),
 			version: "1.13", changes: "mirror ghcr.io: changed"},
 		{name: "documents-middle", config: document("RegistryMirrorConfig", "*", "endpoints: [{url: 'https://a.example.com'}, {url: 'https://b.example.com'}, {url: 'https://c.example.com'}]\nskipFallback: true\n"),

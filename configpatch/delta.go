@@ -50,6 +50,8 @@ func (d *delta) compare(set mirrors.Set) {
 			d.writeDocument(KindMirror, name, document, func() (tree, bool) {
 				return diffMirror(d.before.documents.Mirrors[name], want, !d.v.below(1, 12, 5))
 			}, func() tree { return mirrorTree(want) })
+		case removeHidden:
+			delete(d.mirrors, name)
 		case remove:
 			delete(d.mirrors, name)
 			d.removeDocument(KindMirror, name, document)
@@ -68,6 +70,8 @@ func (d *delta) compare(set mirrors.Set) {
 			d.writeDocument(KindAuth, host, document != nil, func() (tree, bool) {
 				return diffAuth(*document, *want), true
 			}, func() tree { return authTree(*want) })
+		case removeHidden:
+			d.setHost(host, func(h *rawHost) { h.auth = nil })
 		case remove:
 			d.setHost(host, func(h *rawHost) { h.auth = nil })
 			d.removeDocument(KindAuth, host, document != nil)
@@ -86,6 +90,8 @@ func (d *delta) compare(set mirrors.Set) {
 			d.writeDocument(KindTLS, host, document != nil, func() (tree, bool) {
 				return diffTLS(*document, *want)
 			}, func() tree { return tlsTree(*want) })
+		case removeHidden:
+			d.setHost(host, func(h *rawHost) { h.tls = nil })
 		case remove:
 			d.setHost(host, func(h *rawHost) { h.tls = nil })
 			d.removeDocument(KindTLS, host, document != nil)
@@ -99,6 +105,7 @@ const (
 	leave step = iota
 	writeLegacy
 	writeDocument
+	removeHidden // the legacy entry, for the document says what it has to
 	remove
 )
 
@@ -124,6 +131,8 @@ func (d *delta) decide(kind Kind, name string, inNow, inSet, same, legacy, docum
 		action, next = Changed, write
 	case d.o.insist && elsewhere:
 		action, next = Moved, write
+	case legacy && document:
+		action, next = Moved, removeHidden
 	default:
 		return leave
 	}

@@ -553,7 +553,6 @@ func TestReplaceProperties(t *testing.T) {
 			if !b.legacy {
 				return
 			}
-			named := match
 			cfg, err := configloader.NewFromBytes(b.data)
 			require.NoError(t, err)
 			// The whole section is replaced; documents that the Set does not name stay.
@@ -564,7 +563,6 @@ func TestReplaceProperties(t *testing.T) {
 				}
 			}
 			before = documentsSay(others)
-			match = named
 		}
 		want := over(before, set, match)
 		if form == configpatch.Documents { // the one limit, which is reported
@@ -714,6 +712,9 @@ func TestConvergeProperties(t *testing.T) {
 		}
 		require.NoError(t, err)
 		want := over(before, set, owned)
+		for _, e := range plan.After.Entries {
+			assert.False(t, e.Origin == configpatch.OriginBoth && owned("", e.Name), "%s %s is hidden", e.Kind, e.Name)
+		}
 		if plan.Patch == nil {
 			assert.Equal(t, string(b.data), string(plan.Result()))
 			assert.Empty(t, plan.Changes)

@@ -41,8 +41,8 @@ func TestEffectiveCheck(t *testing.T) {
 			`13:10 error endpoint-canonical "RegistryMirrorConfig \"ghcr.io\": endpoints[0].url"`}},
 		"TLS in legacy form beside a document": {
 			document + "---\nmachine:\n  registries:\n    config:\n      m.example.com:\n        tls: {insecureSkipVerify: true}\n", "v1.12.1", nil},
-		"a host without an endpoint": {document + "---\nmachine:\n  registries:\n    config:\n      m.example.com:5000:\n        auth: {username: robot, password: made-up}\n", "",
-			[]string{`10:7 warning config-unused "machine.registries.config[\"m.example.com:5000\"]"`}},
+		"a host without an endpoint": {document + "---\nmachine:\n  registries:\n    config:\n      index.docker.io:\n        auth: {username: robot, password: made-up}\n", "",
+			[]string{`10:7 warning config-unused "machine.registries.config[\"index.docker.io\"]"`}},
 		"credentials": {document + "---\napiVersion: v1alpha1\nkind: RegistryAuthConfig\nname: m.example.com\nauth: bm9uc2Vuc2U=\n", "",
 			[]string{`10:7 error auth-encoding "RegistryAuthConfig \"m.example.com\": auth"`}},
 		"nothing":    {"version: v1alpha1\nmachine: {}\n", "v1.13", []string{`0:0 warning empty-set ""`}},
