@@ -26,7 +26,7 @@
 // TLS settings alone, in a folder docker.io or registry-1.docker.io, become those of
 // that name, as Talos writes them. Docker Hub needs both names, the one for
 // containerd, the other for machined: [mirrors.Source.Check] says so. Hosts in a
-// folder of a name that no image has are a loss in the report; a name that is none
+// folder of a name that a Set cannot have are a loss in the report; a name that is none
 // at all (..data, lost+found) is ignored.
 //
 // Credentials are not part of these files but for a header. Talos gives them to

@@ -174,7 +174,7 @@ func (r *reader) folder(name, registry string) error {
 
 // notAsked reports a folder that no image leads to.
 func (r *reader) notAsked(f *mirrors.Finding) {
-	r.Note(convert.Loss, "", nil, "Talos cannot have a mirror of the name that this folder has: "+f.Message, f.Fix+", and the folder named so")
+	r.Note(convert.Loss, "", nil, "this folder is left out: "+f.Message, f.Fix+", and the folder named so")
 }
 
 // host is an entry of hosts.toml, or its root.

@@ -13,7 +13,7 @@
 // A mirror comes before the location. insecure is https without verification,
 // and then plain http; a Set says one or the other, so each needs a decision and
 // is in the report. What Talos has no word for is there too: a prefix with a
-// path or a wildcard, a name that no image has, blocked, mirrors for digests or tags
+// path or a wildcard, a name that a Set cannot have, blocked, mirrors for digests or tags
 // only, search lists, aliases and credential helpers.
 //
 // The reference is containers/image 5.42.1. The old form, [registries.search],

@@ -383,7 +383,7 @@ func (r *reader) registry(g registry) {
 	}
 	upstream := g.location == g.prefix || g.prefix == "docker.io" && (g.location == tree.DockerHub || g.location == "index.docker.io")
 	if f := misnamed(g.prefix); f != nil && (len(g.mirrors) > 0 || !upstream) {
-		r.Note(convert.Loss, g.at.Path, g.at.Key, fmt.Sprintf("Talos cannot have mirrors of %s: %s", tree.Quote(g.prefix), f.Message), f.Fix)
+		r.Note(convert.Loss, g.at.Path, g.at.Key, fmt.Sprintf("mirrors of %s are left out: %s", tree.Quote(g.prefix), f.Message), f.Fix)
 		return
 	}
 	for i, m := range g.mirrors {
