@@ -1,6 +1,7 @@
 package mirrors
 
 import (
+	"encoding/base64"
 	"fmt"
 	"strings"
 	"testing"
@@ -238,6 +239,13 @@ var ruleCases = []struct {
 		want: []string{"pem-invalid error"}, text: `"PRIVATE KEY"`},
 	{name: "a certificate for a key", in: `config: {a.example.com: {tls: {clientIdentity: {crt: ` + exampleCA + `, key: ` + exampleCA + `}}}}`, want: []string{"pem-invalid error"}, text: `"CERTIFICATE"`},
 	{name: "PEM that is cut", in: `config: {a.example.com: {tls: {ca: ` + exampleCA[:300] + `}}}`, want: []string{"pem-invalid error"}, text: "damaged"},
+	{name: "PEM that is cut after a certificate", in: caOf(decodePEM(exampleCA) + decodePEM(exampleCA)[:200]), want: []string{"pem-invalid error"}, text: "damaged PEM after the first certificates"},
+	{name: "text after a certificate", in: caOf(decodePEM(exampleCA) + "# of nobody\n")},
+	{name: "an encrypted key", in: identityOf("-----BEGIN ENCRYPTED PRIVATE KEY-----\nbWFkZS11cA==\n-----END ENCRYPTED PRIVATE KEY-----\n"), want: []string{"pem-invalid error"}, text: "an encrypted private key"},
+	{name: "an encrypted key of old", in: identityOf("-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\nbWFkZS11cA==\n-----END RSA PRIVATE KEY-----\n"), want: []string{"pem-invalid error"}, text: "an encrypted private key"},
+	{name: "a key that does not parse", in: identityOf("-----BEGIN PRIVATE KEY-----\nbWFkZS11cA==\n-----END PRIVATE KEY-----\n"), want: []string{"pem-invalid error"}, text: "a private key that does not parse"},
+	{name: "a bundle of which none is valid", in: caOf(decodePEM(expiredCA) + decodePEM(expiredCA)), want: []string{"certificate-expired warning"}, text: "none of the certificates is valid; of the last, the certificate expired on 2021-01-01"},
+	{name: "a bundle of which one is valid", in: caOf(decodePEM(expiredCA) + decodePEM(exampleCA))},
 	{name: "a key alone", in: `config: {a.example.com: {tls: {clientIdentity: {key: made-up}}}}`, want: []string{"client-identity error", "pem-invalid error"}},
 	{name: "an empty identity", in: `config: {a.example.com: {tls: {clientIdentity: {}}}}`, want: []string{"client-identity error"}},
 	{name: "expired", in: `config: {a.example.com: {tls: {ca: ` + expiredCA + `}}}`, want: []string{"certificate-expired warning"}, text: "2021-01-01"},
@@ -285,6 +293,14 @@ var ruleCases = []struct {
 	{name: "no version", in: `mirrors: {ghcr.io: {}}`, opts: []CheckOption{ForTalos("latest")}, want: []string{"version-feature error"}, text: `"latest"`},
 	{name: "mixed overridePath by version", in: `mirrors: {ghcr.io: {endpoints: [https://a, {url: https://b/v2/x, overridePath: true}]}}`, opts: []CheckOption{ForTalos("1.12.1")}, want: []string{"legacy-override error"}},
 	{name: "mixed overridePath in documents", in: `mirrors: {ghcr.io: {endpoints: [https://a, {url: https://b/v2/x, overridePath: true}]}}`, opts: []CheckOption{ForTalos("1.12.2")}},
+}
+
+func caOf(pem string) string {
+	return "config: {a.example.com: {tls: {ca: " + base64.StdEncoding.EncodeToString([]byte(pem)) + "}}}"
+}
+
+func identityOf(key string) string {
+	return "config: {a.example.com: {tls: {clientIdentity: {crt: " + exampleCA + ", key: " + base64.StdEncoding.EncodeToString([]byte(key)) + "}}}}"
 }
 
 func TestRules(t *testing.T) {
