@@ -2,9 +2,12 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -43,14 +46,49 @@ func inConfig(file string, data []byte, err error) error {
 	if findings == nil {
 		for _, doc := range docs {
 			if _, err := configpatch.Read(doc.text); err != nil {
-				findings = append(findings, machineryFindings(doc.root, err)...)
+				findings = append(findings, problemsIn(err, doc)...)
 			}
 		}
 	}
-	if findings == nil { // it is about several documents
-		findings = machineryFindings(nil, err)
+	if findings == nil { // it is about several documents, or what Migrate says
+		findings = problemsIn(err, docs...)
 	}
 	return &findingsError{file: file, findings: findings}
+}
+
+// problemsIn gives each problem in an error of configpatch about these documents
+// its place.
+func problemsIn(err error, docs ...document) mirrors.Findings {
+	known := layoutOf(docs)
+	var findings mirrors.Findings
+	var walk func(error)
+	walk = func(err error) {
+		if joined, ok := err.(interface{ Unwrap() []error }); ok {
+			for _, e := range joined.Unwrap() {
+				walk(e)
+			}
+			return
+		}
+		var e *configpatch.Error
+		var wrong *mirrors.Error
+		switch {
+		case errors.As(err, &wrong):
+			findings = append(findings, wrong.Findings...)
+		case errors.As(err, &e) && e.Err == nil:
+			fix := ""
+			if e.Fix != "" {
+				fix = "want " + inFlags(e.Fix)
+			}
+			findings = append(findings, known.finding(ruleConfiguration, e.Path, e.Line, e.Reason, fix))
+		default:
+			findings = append(findings, machineryFindings(known, err)...)
+		}
+	}
+	walk(err)
+	slices.SortStableFunc(findings, func(a, b mirrors.Finding) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	return findings
 }
 
 // document is one of a stream, behind as many empty lines as are before it
@@ -115,40 +153,24 @@ var (
 	inDocument  = regexp.MustCompile(`(?m)\(line (\d+)\)`)
 	atLine      = regexp.MustCompile(`(?m)^\s+line (\d+): (.*)$`)
 	unknownKeys = regexp.MustCompile(`(?m)unknown keys: (.*)$`)
+	bullet      = regexp.MustCompile(`(?m)^\s*\* (.*)$`)
 )
 
-// machineryFindings gives the problems in an error of configpatch their places.
+// machineryFindings gives the problems in a text of machinery their places.
 // Machinery 1.13.9 names lines in its text, and configpatch the paths of
 // unknown keys; what has neither stands at the document, or at the whole file.
-func machineryFindings(root *yaml.Node, err error) mirrors.Findings {
+func machineryFindings(known layout, err error) (findings mirrors.Findings) {
 	text := err.Error()
-	from := 0
-	if m := inDocument.FindStringSubmatch(text); m != nil {
+	from := known.from
+	if m := inDocument.FindStringSubmatch(text); m != nil && from == 0 {
 		from, _ = strconv.Atoi(m[1])
 	}
-	places := map[string]*yaml.Node{} // of the document's keys, by path
-	lines := map[int]string{}         // the first path that begins in a line
-	if root != nil {
-		from = root.Line
-		keys(root, "", places)
-	}
-	for path, node := range places {
-		if first, ok := lines[node.Line]; !ok || len(path) < len(first) {
-			lines[node.Line] = path
-		}
-	}
-
-	var findings mirrors.Findings
 	found := func(rule, path string, line int, message, fix string) {
-		f := mirrors.Finding{Rule: rule, Severity: mirrors.SeverityError, Path: path, Line: line, Message: message, Fix: fix}
-		if node := places[path]; node != nil {
-			f.Line, f.Column = node.Line, node.Column
-		}
-		findings = append(findings, f)
+		findings = append(findings, known.finding(rule, path, line, message, fix))
 	}
 	for _, m := range atLine.FindAllStringSubmatch(text, -1) {
 		line, _ := strconv.Atoi(m[1])
-		found(ruleConfiguration, lines[line], line, m[2], "want what Talos takes there")
+		found(ruleConfiguration, known.lines[line], line, m[2], "want what Talos takes there")
 	}
 	if m := unknownKeys.FindStringSubmatch(text); m != nil {
 		for path := range strings.SplitSeq(m[1], ", ") {
@@ -156,18 +178,84 @@ func machineryFindings(root *yaml.Node, err error) mirrors.Findings {
 		}
 	}
 	if findings == nil {
-		line, _, _ := strings.Cut(text, "\n")
-		found(ruleConfiguration, "", from, line, "want a Talos machine configuration")
+		for _, m := range bullet.FindAllStringSubmatch(text, -1) {
+			found(ruleConfiguration, "", from, m[1], "want what Talos takes")
+		}
+	}
+	if findings == nil {
+		found(ruleConfiguration, "", from, strings.Join(strings.Fields(text), " "), "want a Talos machine configuration")
 	}
 	return findings
 }
 
-// keys collects the keys below a node by their paths.
+// A layout is where the paths of one document, or of several, stand.
+type layout struct {
+	nodes map[string]*yaml.Node
+	lines map[int]string // the first path that begins in a line
+	from  int            // where the one document begins; 0 when there are several
+}
+
+func layoutOf(docs []document) layout {
+	l := layout{nodes: map[string]*yaml.Node{}, lines: map[int]string{}}
+	for _, doc := range docs {
+		if doc.root == nil {
+			continue
+		}
+		if len(docs) == 1 {
+			l.from = doc.root.Line
+		}
+		below := map[string]*yaml.Node{}
+		keys(doc.root, "", below)
+		for path, node := range below {
+			first, ok := l.lines[node.Line]
+			if !ok || cmp.Or(cmp.Compare(len(path), len(first)), cmp.Compare(path, first)) < 0 {
+				l.lines[node.Line] = path
+			}
+		}
+		// Paths in a registry document have its name before them.
+		var head struct{ Kind, Name string }
+		if doc.root.Decode(&head) == nil && head.Kind != "" {
+			named := fmt.Sprintf("%s %q", head.Kind, head.Name)
+			for path, node := range below {
+				l.nodes[named+": "+path] = node
+			}
+			l.nodes[named] = doc.root
+		}
+		if len(docs) == 1 || head.Kind == "" {
+			maps.Copy(l.nodes, below)
+		}
+	}
+	return l
+}
+
+// finding is one that stands at path, or else at line, or at what is around path
+// where that is known better.
+func (l layout) finding(rule, path string, line int, message, fix string) mirrors.Finding {
+	f := mirrors.Finding{Rule: rule, Severity: mirrors.SeverityError, Path: path, Line: line, Message: message, Fix: fix}
+	plain := strings.TrimPrefix(plainKey.ReplaceAllString(path, ".$1"), ".")
+	for around := plain; around != ""; {
+		if node := l.nodes[around]; node != nil {
+			if around == plain || node.Line > line {
+				f.Line, f.Column = node.Line, node.Column
+			}
+			return f
+		}
+		around = around[:max(0, strings.LastIndexAny(around, ".[:"))]
+	}
+	return f
+}
+
+// plainKey is a key in quotes that keys writes without.
+var plainKey = regexp.MustCompile(`\["([^"\\.\[\]: ]+)"\]`)
+
+// keys collects the keys and items below a node by their paths.
 func keys(n *yaml.Node, path string, places map[string]*yaml.Node) {
 	switch n.Kind {
 	case yaml.SequenceNode:
 		for i, item := range n.Content {
-			keys(item, fmt.Sprintf("%s[%d]", path, i), places)
+			below := fmt.Sprintf("%s[%d]", path, i)
+			places[below] = item
+			keys(item, below, places)
 		}
 	case yaml.MappingNode:
 		for i := 0; i+1 < len(n.Content); i += 2 {
@@ -184,3 +272,24 @@ func keys(n *yaml.Node, path string, places map[string]*yaml.Node) {
 		}
 	}
 }
+
+// inFlags writes what configpatch wants of its caller in the words of the
+// command line.
+func inFlags(text string) string {
+	return ofLibrary.ReplaceAllStringFunc(text, func(word string) string { return flagOf[word] })
+}
+
+var flagOf = map[string]string{
+	"WithForm(Legacy)":    "--form legacy",
+	"WithForm(Documents)": "--form documents",
+	"WithImageCache":      "--image-cache",
+	"WithSection":         "--section",
+	"DocumentsOnly":       "--documents-only",
+	"Own":                 "--own",
+	"Merge":               "--mode merge",
+	"Replace":             "--mode replace",
+	"Converge":            "mirrorctl plan",
+	"Migrate":             "mirrorctl migrate",
+}
+
+var ofLibrary = regexp.MustCompile(`\b(WithForm\((Legacy|Documents)\)|(WithImageCache|WithSection|DocumentsOnly|Own|Merge|Replace|Converge|Migrate)\b)`)
