@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"path"
 	"strconv"
 	"strings"
 
@@ -14,7 +15,7 @@ import (
 
 func (t *tool) convertCommand() *cobra.Command {
 	var in input
-	var s setting
+	var how writing
 	var dir string
 	var allowLoss, force bool
 	to := choice{allowed: formats}
@@ -37,21 +38,25 @@ readable by their owner only.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in.file = args[0]
 			return t.do(func() error {
-				if to.value != "talos" && (cmd.Flags().Changed("talos-version") || s.form.value != "" || s.imageCache) {
-					return wrongCall("--talos-version, --form and --image-cache are for --to talos, not for %s", to.value)
+				if err := how.check(to.value, cmd.Flags().Changed("talos-version")); err != nil {
+					return err
 				}
 				if force && dir == "" {
 					return wrongCall("--force is about files that --out writes, and --out is not given")
 				}
-				return t.convert(&in, to.value, &s, dir, allowLoss, force)
+				return t.convert(&in, to.value, &how, dir, allowLoss, force)
 			})(cmd, args)
 		},
 	}
 	in.registerFormat(cmd)
-	s.register(cmd, "v1.13")
+	how.talos.register(cmd, "v1.13")
 	flags := cmd.Flags()
 	flags.Var(&to, "to", "what to make of it, one of the same formats (required)")
 	flags.Var(&once{value: &dir, what: "DIR"}, "out", "write files into this directory instead of printing")
+	flags.Var(&once{value: &how.folder, what: "DIR"}, "to-folder", "k3s, hosts: the folder that the result will lie in on the nodes, by which it names certificates\n(default: /etc/rancher/k3s, and /etc/cri/conf.d/hosts of Talos; . for hosts: relative names)")
+	flags.Var(&once{value: &how.secret, what: "[NAMESPACE/]NAME"}, "secret", "docker-config: a Secret of this name instead of config.json")
+	flags.BoolVar(&how.platform, "platform", false, "cozystack: the platform's registries instead of talos.registryMirrors")
+	flags.BoolVar(&how.clusterCreate, "cluster-create", false, "talosctl-flags: for talosctl cluster create instead of gen config")
 	flags.BoolVar(&allowLoss, "allow-loss", false, "go on when something is lost")
 	flags.BoolVar(&force, "force", false, "let --out replace files that have other content")
 	must(cmd.MarkFlagRequired("from"))
@@ -61,7 +66,30 @@ readable by their owner only.`,
 	return cmd
 }
 
-func (t *tool) convert(in *input, to string, s *setting, dir string, allowLoss, force bool) error {
+// check finds what is wrong with the call.
+func (how *writing) check(to string, versionGiven bool) error {
+	talos := &how.talos
+	namespace, name, namespaced := strings.Cut(how.secret, "/")
+	switch {
+	case to != "talos" && (versionGiven || talos.form.value != "" || talos.imageCache):
+		return wrongCall("--talos-version, --form and --image-cache are for --to talos, not for %s", to)
+	case to != "k3s" && to != "hosts" && how.folder != "":
+		return wrongCall("--to-folder is for --to k3s and --to hosts, not for %s", to)
+	case how.folder != "" && !path.IsAbs(how.folder) && (to != "hosts" || how.folder != "."):
+		return wrongCall("--to-folder is a folder on the nodes (want an absolute path, or . for hosts)")
+	case to != "docker-config" && how.secret != "":
+		return wrongCall("--secret is for --to docker-config, not for %s", to)
+	case namespaced && (namespace == "" || name == "" || strings.Contains(name, "/")):
+		return wrongCall("--secret %q (want [NAMESPACE/]NAME)", how.secret)
+	case to != "cozystack" && how.platform:
+		return wrongCall("--platform is for --to cozystack, not for %s", to)
+	case to != "talosctl-flags" && how.clusterCreate:
+		return wrongCall("--cluster-create is for --to talosctl-flags, not for %s", to)
+	}
+	return nil
+}
+
+func (t *tool) convert(in *input, to string, how *writing, dir string, allowLoss, force bool) error {
 	in.to = to
 	if to == "hosts" && dir == "" {
 		return wrongCall("--to hosts makes a directory (want --out DIR)")
@@ -72,13 +100,13 @@ func (t *tool) convert(in *input, to string, s *setting, dir string, allowLoss, 
 	}
 	var opts []mirrors.CheckOption
 	if to == "talos" {
-		opts = s.checks()
+		opts = how.talos.checks()
 	}
 	findings := source.Check(opts...)
 	if findings.Err() != nil {
 		return &findingsError{in.file, in.from.value, findings}
 	}
-	files, lostWriting, err := writeFormat(to, source.Set, s, in.how.disableDefault)
+	files, lostWriting, err := writeFormat(to, source.Set, how, in.how.disableDefault)
 	var wrong *mirrors.Error
 	if errors.As(err, &wrong) {
 		return &findingsError{in.file, in.from.value, wrong.Findings}
@@ -140,13 +168,13 @@ func placed(report convert.Report, source *mirrors.Source, from, to string) conv
 
 // cutEntry cuts the path of a field of a Set into that of the entry, such as
 // mirrors["ghcr.io"], and the field below it.
-func cutEntry(path string) (entry, field string) {
-	end := strings.IndexByte(path, '[') + 1
-	key, err := strconv.QuotedPrefix(path[end:])
+func cutEntry(place string) (entry, field string) {
+	end := strings.IndexByte(place, '[') + 1
+	key, err := strconv.QuotedPrefix(place[end:])
 	if err != nil {
-		return path, ""
+		return place, ""
 	}
 	end += len(key)
-	end += strings.IndexByte(path[end:], ']') + 1 // of a long key, … stands between
-	return path[:end], strings.TrimPrefix(path[end:], ".")
+	end += strings.IndexByte(place[end:], ']') + 1 // of a long key, … stands between
+	return place[:end], strings.TrimPrefix(place[end:], ".")
 }

@@ -40,7 +40,17 @@ const formatsHelp = `  registries       mirrors and config, as machine.registrie
 // reading is what a reader cannot see in the file.
 type reading struct {
 	root           string // the root folder of the machine that the file is from, or empty
+	folder         string // where the directory of hosts lay on that machine, or empty
 	disableDefault bool   // k3s's --disable-default-registry-endpoint
+}
+
+// writing is what a writer cannot see in the Set.
+type writing struct {
+	talos         setting
+	folder        string // where the files of k3s or hosts will lie, or empty
+	secret        string // docker-config: [NAMESPACE/]NAME of a Secret, or empty
+	platform      bool   // cozystack: the platform's registries
+	clusterCreate bool   // talosctl-flags: for talosctl cluster create
 }
 
 // readFormat reads a file, or for hosts a directory, in a format.
@@ -50,6 +60,9 @@ func (t *tool) readFormat(in *input) (*mirrors.Source, convert.Report, error) {
 		var opts []hosts.Option
 		if how.root != "" {
 			opts = append(opts, hosts.WithFiles(os.DirFS(how.root)))
+		}
+		if how.folder != "" {
+			opts = append(opts, hosts.InFolder(how.folder))
 		}
 		if info, err := os.Stat(file); err != nil {
 			return nil, convert.Report{}, unreadable(file, err)
@@ -131,10 +144,10 @@ func tooLarge() error {
 }
 
 // writeFormat writes a Set in a format.
-func writeFormat(format string, set mirrors.Set, s *setting, disableDefault bool) (convert.Files, convert.Report, error) {
+func writeFormat(format string, set mirrors.Set, how *writing, disableDefault bool) (convert.Files, convert.Report, error) {
 	switch format {
 	case "talos":
-		patch, err := configpatch.Merge(set, s.version.version, s.options()...)
+		patch, err := configpatch.Merge(set, how.talos.version.version, how.talos.options()...)
 		if err != nil {
 			return nil, convert.Report{}, err
 		}
@@ -144,19 +157,46 @@ func writeFormat(format string, set mirrors.Set, s *setting, disableDefault bool
 		if disableDefault {
 			opts = append(opts, k3s.DisableDefaultRegistryEndpoint())
 		}
+		if how.folder != "" {
+			opts = append(opts, k3s.InFolder(how.folder))
+		}
 		return k3s.Write(set, opts...)
 	case "hosts":
-		return hosts.Write(set)
+		var opts []hosts.Option
+		switch how.folder {
+		case "":
+		case ".":
+			opts = append(opts, hosts.InFolder(""))
+		default:
+			opts = append(opts, hosts.InFolder(how.folder))
+		}
+		return hosts.Write(set, opts...)
 	case "docker-daemon":
 		return dockerdaemon.Write(set)
 	case "docker-config":
-		return dockerconfig.Write(set)
+		var opts []dockerconfig.Option
+		if how.secret != "" {
+			namespace, name := "", how.secret
+			if before, after, ok := strings.Cut(how.secret, "/"); ok {
+				namespace, name = before, after
+			}
+			opts = append(opts, dockerconfig.AsSecret(namespace, name))
+		}
+		return dockerconfig.Write(set, opts...)
 	case "registries-conf":
 		return registriesconf.Write(set)
 	case "talosctl-flags":
-		return talosctlflags.Write(set)
+		var opts []talosctlflags.Option
+		if how.clusterCreate {
+			opts = append(opts, talosctlflags.ForClusterCreate())
+		}
+		return talosctlflags.Write(set, opts...)
 	case "cozystack":
-		return cozystack.Write(set)
+		var opts []cozystack.Option
+		if how.platform {
+			opts = append(opts, cozystack.ForPlatform())
+		}
+		return cozystack.Write(set, opts...)
 	}
 	data, err := yaml.Marshal(set)
 	if err != nil {

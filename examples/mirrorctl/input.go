@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"slices"
 	"strings"
 
@@ -43,6 +44,7 @@ func (in *input) registerFormat(cmd *cobra.Command) {
 	in.from = choice{value: "registries", allowed: formats}
 	cmd.Flags().Var(&in.from, "from", "what it is: "+strings.Join(formats, ", ")+"\n(what in it is not about registries is passed over; convert names it)")
 	cmd.Flags().Var(&once{value: &in.how.root, what: "DIR"}, "root", "k3s, hosts: the root folder of the node, or a copy of it, for certificates that are named by path")
+	cmd.Flags().Var(&once{value: &in.how.folder, what: "DIR"}, "from-folder", "hosts: the folder that the directory lies in on the node, when its files name certificates by it")
 	cmd.Flags().BoolVar(&in.how.disableDefault, "disable-default-registry-endpoint", false, "k3s: the nodes are started with this flag")
 	must(cmd.MarkFlagDirname("root"))
 	complete(cmd, "from", formats)
@@ -54,6 +56,10 @@ func (in *input) check() error {
 	switch {
 	case in.how.root != "" && format != "k3s" && format != "hosts":
 		return wrongCall("--root is for --from k3s and --from hosts, not for %s", format)
+	case in.how.folder != "" && format != "hosts":
+		return wrongCall("--from-folder is for --from hosts, not for %s", format)
+	case in.how.folder != "" && !path.IsAbs(in.how.folder):
+		return wrongCall("--from-folder is a folder on the node (want an absolute path)")
 	case in.how.disableDefault && format != "k3s" && in.to != "k3s":
 		return wrongCall("--disable-default-registry-endpoint is for k3s, not for %s", format)
 	case in.file == "-" && format == "hosts":
@@ -155,8 +161,8 @@ func printReport(w io.Writer, file, format string, report convert.Report) {
 
 // inFile puts the file's name before each of the errors, unless it is there.
 func inFile(file string, err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) && path.Path == file {
+	var at *fs.PathError
+	if errors.As(err, &at) && at.Path == file {
 		return err
 	}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
@@ -192,9 +198,9 @@ func (t *tool) readSome(name string, limit int64) ([]byte, error) {
 }
 
 func unreadable(name string, err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		err = path.Err // the name stands before it
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		err = at.Err // the name stands before it
 	}
 	return &findingsError{file: name, findings: mirrors.Findings{{Rule: ruleUnreadable, Severity: mirrors.SeverityError,
 		Message: err.Error(), Fix: "want a file that can be read"}}}
