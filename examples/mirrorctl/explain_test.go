@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -95,6 +97,37 @@ func TestColour(t *testing.T) {
 	}
 	// What a file says does not reach the terminal as a command to it.
 	assert.Equal(t, "a?[2Jb", paint(false, red, "a\x1b[2Jb"))
+}
+
+// TestNoColor: a terminal gets colours, unless NO_COLOR is set and not empty.
+func TestNoColor(t *testing.T) {
+	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Skipf("no terminal: %v", err)
+	}
+	defer terminal.Close()
+	file, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	require.NoError(t, err)
+	defer file.Close()
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	require.NoError(t, err)
+	defer null.Close()
+
+	for _, tt := range []struct {
+		noColor                      string
+		stdout, stderr               io.Writer
+		colour, person, personColour bool
+	}{
+		{"", terminal, terminal, true, true, true},
+		{"1", terminal, terminal, false, true, false},
+		{"", file, terminal, false, true, true},
+		{"", terminal, file, true, false, false},
+		{"", null, &bytes.Buffer{}, false, false, false},
+	} {
+		t.Setenv("NO_COLOR", tt.noColor)
+		got := newTool(nil, tt.stdout, tt.stderr)
+		assert.Equal(t, [3]bool{tt.colour, tt.person, tt.personColour}, [3]bool{got.colour, got.person, got.personColour}, "%+v", tt)
+	}
 }
 
 // TestPlanForAPerson: on a terminal plan tells what it does, without secrets.

@@ -43,11 +43,17 @@ func main() {
 
 // run is main without the process: it returns the exit code.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	return newTool(stdin, stdout, stderr).run(args)
+}
+
+// newTool colours what goes to a terminal, unless NO_COLOR says otherwise.
+func newTool(stdin io.Reader, stdout, stderr io.Writer) *tool {
 	t := &tool{stdin: stdin, stdout: stdout, stderr: stderr}
-	t.colour = isTerminal(stdout) && os.Getenv("NO_COLOR") == ""
+	colours := os.Getenv("NO_COLOR") == ""
+	t.colour = colours && isTerminal(stdout)
 	t.person = isTerminal(stderr)
-	t.personColour = t.person && os.Getenv("NO_COLOR") == ""
-	return t.run(args)
+	t.personColour = colours && t.person
+	return t
 }
 
 // tool is what the commands share: where they read, where the result goes, and
