@@ -12,9 +12,10 @@ import (
 
 // Replacement is what [Replace] returns.
 type Replacement struct {
-	// Patches are 1-ensure.yaml, 2-delete.yaml and 3-set.yaml. All of them
-	// belong into one call, in this order: a node must never run with what the
-	// first one leaves behind.
+	// Patches are 1-ensure.yaml, 2-delete.yaml and 3-set.yaml, always all three:
+	// what a caller keeps under these names is replaced whole. All of them belong
+	// into one call, in this order: a node must never run with what the first one
+	// leaves behind.
 	Patches Patches
 
 	// Warnings say what the patches cannot do without knowing the configuration.
@@ -51,12 +52,21 @@ func Replace(set mirrors.Set, v Version, opts ...Option) (Replacement, error) {
 		{name: "2-delete.yaml", data: appendEach(nil, set, o, withDocuments, deleteLine)},
 	}
 	wanted := said(set)
-	if data := render(wanted, o.form); len(data) > 0 {
-		patches = append(patches, Patch{name: "3-set.yaml", data: data})
-	} else if !o.documentsOnly {
+	last := Patch{name: "3-set.yaml", data: render(wanted, o.form)}
+	switch {
+	case len(last.data) > 0:
+	case !o.documentsOnly:
 		// Nothing but removals: a third patch that says nothing, without being empty.
-		patches = append(patches, Patch{name: "3-set.yaml", data: render(mirrors.Set{}, Legacy)})
+		last.data = render(mirrors.Set{}, Legacy)
+	default:
+		// With documents only, nothing can be said in a patch that says nothing. The
+		// removals are shared out: each host has one of credentials and one of TLS
+		// settings, which come last.
+		before, after, _ := bytes.Cut(patches[1].data, tlsRemovals)
+		patches[1].data = before
+		last.data = append(bytes.Clone(tlsRemovals[len("---\n"):]), after...)
 	}
+	patches = append(patches, last)
 	for _, w := range []struct {
 		witness
 		times int
@@ -70,6 +80,10 @@ func Replace(set mirrors.Set, v Version, opts ...Option) (Replacement, error) {
 	}
 	return Replacement{Patches: patches, Warnings: replaceWarnings(set, v, o)}, nil
 }
+
+// tlsRemovals is how the part of 2-delete.yaml begins that removes TLS settings.
+// No name can hold it: a scalar has no line break in it.
+var tlsRemovals = []byte("---\napiVersion: v1alpha1\nkind: RegistryTLSConfig\n")
 
 func checkReplace(set mirrors.Set, v Version, o options) error {
 	p := checkSet(set, v, o)

@@ -33,6 +33,7 @@ func TestReplaceGolden(t *testing.T) {
 		{name: "section-empty", version: "1.8", opts: []configpatch.Option{configpatch.WithSection()}},
 		{name: "removal-legacy", version: "1.8", set: gone},
 		{name: "removal-documents", version: "1.13", set: gone},
+		{name: "removal-documents-only", version: "1.13", set: mirrors.Set{Config: map[string]mirrors.HostConfig{"a.example.com": {}, "b.example.com": {}}}, opts: []configpatch.Option{configpatch.DocumentsOnly()}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r, err := configpatch.Replace(tt.set, version(t, tt.version), tt.opts...)
@@ -55,6 +56,23 @@ func TestReplaceGolden(t *testing.T) {
 			require.NoError(t, err)
 			assert.Len(t, loaded, 3)
 		})
+	}
+}
+
+// Removals from a configuration that has documents only, cut off anywhere.
+func TestReplaceRemovesDocuments(t *testing.T) {
+	const other = "apiVersion: v1alpha1\nkind: KmsgLogConfig\nname: k\nurl: tcp://192.0.2.1:1/\n"
+	const old = other + "---\napiVersion: v1alpha1\nkind: RegistryAuthConfig\nname: a.example.com\nusername: u\npassword: made-up\n"
+	set := mirrors.Set{Config: map[string]mirrors.HostConfig{"a.example.com": {}, "b.example.com": {}}}
+	r, err := configpatch.Replace(set, version(t, "1.13"), configpatch.DocumentsOnly())
+	require.NoError(t, err)
+	patches := r.Patches.Strings()
+	for cut := range len(patches) + 1 {
+		data := []byte(old)
+		if cut > 0 {
+			data = applyPatches(t, data, patches[:cut]...)
+		}
+		assert.YAMLEq(t, other, string(applyPatches(t, data, patches...)))
 	}
 }
 
