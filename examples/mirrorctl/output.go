@@ -20,18 +20,21 @@ type outFile struct {
 // then renamed, so that nobody sees half a file. A file that is there already
 // with the same bytes stays; one with other bytes is an error unless force is
 // set, since a directory that mixes the patches of two inputs is worse than
-// none. The files are readable by their owner only: a patch may hold
-// credentials.
-func writeFiles(dir string, files []outFile, force bool) error {
+// none. For the same reason a file of a name in others, which go with other
+// files, is an error, or removed when force is set. The files are readable by
+// their owner only, also those that stay: a patch may hold credentials.
+func writeFiles(dir string, files []outFile, force bool, others ...string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
 	var todo []outFile
+	var open, stale []string // to be closed to others, to be removed
 	var taken []string
 	for _, f := range files {
 		path := filepath.Join(dir, filepath.FromSlash(f.name))
 		switch old, err := os.ReadFile(path); {
 		case err == nil && bytes.Equal(old, f.data):
+			open = append(open, path)
 			continue
 		case err == nil && !force:
 			taken = append(taken, fmt.Sprintf("%s: exists with other content (want --force to replace it)", path))
@@ -39,6 +42,17 @@ func writeFiles(dir string, files []outFile, force bool) error {
 			return err
 		}
 		todo = append(todo, f)
+	}
+	for _, name := range others {
+		path := filepath.Join(dir, name)
+		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+			continue
+		} else if err != nil {
+			return err
+		}
+		if stale = append(stale, path); !force {
+			taken = append(taken, fmt.Sprintf("%s: exists and is not one of these patches (want --force to remove it)", path))
+		}
 	}
 	if taken != nil {
 		return errors.New(strings.Join(taken, "\n"))
@@ -70,6 +84,20 @@ func writeFiles(dir string, files []outFile, force bool) error {
 	}
 	for i, f := range todo {
 		if err := os.Rename(temps[i], filepath.Join(dir, filepath.FromSlash(f.name))); err != nil {
+			return err
+		}
+	}
+	for _, path := range open {
+		if info, err := os.Stat(path); err != nil {
+			return err
+		} else if mode := info.Mode().Perm(); mode&0o077 != 0 {
+			if err := os.Chmod(path, mode&0o700); err != nil {
+				return err
+			}
+		}
+	}
+	for _, path := range stale {
+		if err := os.Remove(path); err != nil {
 			return err
 		}
 	}
