@@ -22,6 +22,9 @@ func TestAssignAny(t *testing.T) {
 			return Join(Lit("leave() { printf %s \"$1\"; exit; }\nleave "), Word(s), Lit("\n"))
 		}},
 		{"a list", func(s string) Shell { return Join(Lit("false || printf %s "), Word(s)) }},
+		{"comments", func(s string) Shell {
+			return Join(Lit("# a comment; if case x in ] }\n( printf %s \")\" '(' >/dev/null ) # { [\nprintf %s "), Word(s), Lit(" # done\n"))
+		}},
 		{"a condition", func(s string) Shell { return Join(Lit("if printf %s "), Word(s), Lit("; then :; fi")) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -118,14 +118,16 @@ func command(cmd Shell) []*Error {
 	bad := func(reason, fix string) {
 		errs = append(errs, &Error{Path: "cmd", Place: "heredoc", Offset: -1, Reason: reason, Fix: fix})
 	}
-	switch last := cmd.lastByte(); {
-	case last == 0 && len(cmd.errs) > 0:
+	switch last := cmd.end.last; {
+	case len(cmd.errs) > 0:
 	case last == 0:
 		bad("no command", "write the command that reads the here-document")
 	case last == '\n':
 		bad("the command ends in a newline", "leave the newline out: the here-document belongs to the command's own line")
-	case strings.IndexByte(";&|({<>", last) >= 0:
+	case strings.IndexByte(";&|(<>", last) >= 0:
 		bad(fmt.Sprintf("the command ends in %q", last), "end it with the command that reads the here-document")
+	case cmd.end.reserved || cmd.end.begins != no && last == 'w':
+		bad("the command ends in a word such as then, behind which a command begins", "end it with the command that reads the here-document")
 	}
 	return errs
 }
@@ -154,7 +156,7 @@ func place(cmd Shell, uses []segment, body []byte, quoted bool, errs []*Error) (
 	doc.WriteString(open)
 	doc.Write(body)
 	doc.WriteString(end)
-	s := Shell{first: cmd.first}
+	s := Shell{first: cmd.first, end: seam{begins: yes, last: '\n'}, closes: cmd.closes, opens: cmd.opens, unfit: cmd.unfit}
 	s.segments = append(s.segments, cmd.segments...)
 	s.segments = append(s.segments, uses...)
 	s.segments = append(s.segments, segment{kind: document, text: doc.String()})

@@ -1,6 +1,9 @@
 package escape
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // constant is the type that only an untyped constant becomes without a
 // conversion, since nobody outside this package can name it.
@@ -16,11 +19,24 @@ type constant string
 //   - leave '…', "…", ${…}, $(…) or $((…)) open, or end in a comment without
 //     its newline, in a backslash or in a $;
 //   - hold << (only [Heredoc] writes here-documents), a backquote (write
-//     $(…)), $'…', $"…" or $[…] (they differ between shells), ((, a ( within a word but f(), case within
-//     $(…) (call a function there), a quote or backslash within ${…}, or NUL.
+//     $(…)), $'…', $"…", $[…] or [[ (they differ between shells), ((, a ( within
+//     a word but f(), a quote or backslash within ${…}, NUL, or, outside of
+//     quotes and comments, a byte that is not printable ASCII;
+//   - hold >& or <& but with digits or - right behind, and then a blank or an
+//     operator: bash 5.2 expands any other target twice, quoted or not;
+//   - hold a # within a word or right behind < or >, or a [ behind a name, a
+//     quote or an expansion (a subscript in bash, ksh93u+m, mksh and zsh);
+//   - hold the words alias, emulate, setopt, shopt or unsetopt, which change how
+//     the shell reads what comes next;
+//   - within $(…), hold case (call a function there), a parenthesis within
+//     ${…}, a line continuation within a word, or a comment with a quote, a
+//     parenthesis, a backslash, a backquote or a $, which posh 0.14.1 cannot read;
+//   - end in NAME= and more of that word, where NAME is a variable that a shell
+//     evaluates, such as SECONDS.
 //
 // $(…) around a [Word] is what [Assign] is for. A literal that breaks a rule is
-// an error that the piece carries.
+// an error that the piece carries. What stands behind a ~ or a zsh =command at
+// the end of a literal is checked when the pieces are put together.
 func Lit(s constant) Shell {
 	if i := strings.IndexByte(string(s), 0); i >= 0 {
 		return failed(nul("literal", i))
@@ -34,7 +50,7 @@ func Lit(s constant) Shell {
 		return Shell{}
 	}
 	text := string(s)
-	piece := Shell{segments: []segment{{kind: source, text: text}}, end: lex.end}
+	piece := Shell{segments: []segment{{kind: source, text: text}}, end: lex.end, closes: lex.closes, opens: lex.opens, unfit: lex.unfit}
 	if i := lex.skipContinuations(0); i < len(text) {
 		piece.first = text[i]
 	}
@@ -44,10 +60,13 @@ func Lit(s constant) Shell {
 // lexer reads shell source far enough to know where quoting begins and ends.
 // It refuses what shells read differently.
 type lexer struct {
-	s   string
-	i   int
-	err *Error
-	end seam
+	s      string
+	i      int
+	err    *Error
+	end    seam
+	closes int // parentheses that are closed and were not opened
+	opens  int // parentheses that are left open
+	unfit  *Error
 }
 
 func (l *lexer) fail(offset int, reason, fix string) {
@@ -57,6 +76,16 @@ func (l *lexer) fail(offset int, reason, fix string) {
 	l.i = len(l.s)
 }
 
+// inSubstitution refuses what cannot stand within $( ): at once, or when the
+// literal becomes a part of what Assign puts there.
+func (l *lexer) inSubstitution(now bool, offset int, reason, fix string) {
+	if now {
+		l.fail(offset, reason, fix)
+	} else if l.unfit == nil {
+		l.unfit = &Error{Place: "literal", Offset: offset, Reason: reason, Fix: fix}
+	}
+}
+
 func (l *lexer) skipContinuations(i int) int {
 	for strings.HasPrefix(l.s[i:], "\\\n") {
 		i += 2
@@ -64,32 +93,63 @@ func (l *lexer) skipContinuations(i int) int {
 	return i
 }
 
+// next is the byte that the shell reads behind the byte at i, or 0.
+func (l *lexer) next(i int) byte {
+	if n := l.skipContinuations(i + 1); n < len(l.s) {
+		return l.s[n]
+	}
+	return 0
+}
+
+// changing are the commands that change how a shell reads what comes next.
+var changing = []string{"alias", "emulate", "setopt", "shopt", "unsetopt"}
+
+// delimits tells whether c ends a word.
+func delimits(c byte) bool { return strings.IndexByte(" \t\n;&|<>()", c) >= 0 }
+
 // plain reads commands, to the end of the literal or, in a command
 // substitution, over the parenthesis that closes it.
 func (l *lexer) plain(substitution bool) {
 	opened := l.i
 	depth := 0
+	start := l.i // of the word that is being read
+	begins := asBefore
+	last := byte(0)
 	l.end = seam{}
 	for l.i < len(l.s) {
 		at := l.i
 		c := l.s[at]
-		inWord := l.end.inWord
-		if c == '\\' {
-			if at+1 == len(l.s) {
-				l.fail(at, "ends in a backslash, which would quote the next piece's first byte", "close it with what it is to quote")
-				return
+		before := l.end
+		if c == '\\' && at+1 < len(l.s) && l.s[at+1] == '\n' {
+			if before.inWord {
+				l.inSubstitution(substitution, at, "a line continuation within a word in $( )", "write the word in one line")
+				if l.err != nil {
+					return
+				}
 			}
 			l.i += 2
-			if l.s[at+1] != '\n' {
-				l.end = seam{inWord: true}
-			}
 			continue
 		}
-		after := byte(0) // the byte that the shell reads next
-		if n := l.skipContinuations(at + 1); n < len(l.s) {
-			after = l.s[n]
+		if !before.inWord {
+			start = at
 		}
-		l.end = seam{inWord: true}
+		after := l.next(at)
+		if delimits(c) {
+			if before.inWord && !slices.Contains(reservedWords, l.unfolded(start, at)) {
+				begins = no
+			}
+			if c != ' ' && c != '\t' {
+				last = c
+				if c != '<' && c != '>' {
+					begins = yes
+				}
+			}
+			l.end = seam{}
+			l.i++
+		} else {
+			last = 'w'
+			l.end = seam{inWord: true, prefix: before.prefix, equals: before.equals}
+		}
 		switch c {
 		case '\'':
 			n := strings.IndexByte(l.s[at+1:], '\'')
@@ -98,67 +158,173 @@ func (l *lexer) plain(substitution bool) {
 				return
 			}
 			l.i = at + n + 2
+			l.end.name = true
 		case '"':
-			l.double()
+			word := l.end
+			l.double(substitution)
+			l.end = word
+			l.end.name = true
 		case '`':
 			l.fail(at, "a backquote", "write $( )")
 		case '$':
-			l.dollar(false)
-			l.end = seam{inWord: true}
+			word := l.end
+			l.dollar(false, substitution)
+			l.end = word
+			l.end.name = true
+		case '\\':
+			if at+1 == len(l.s) {
+				l.fail(at, "ends in a backslash, which would quote the next piece's first byte", "close it with what it is to quote")
+				return
+			}
+			if !isGraphic(l.s[at+1]) && l.s[at+1] != ' ' && l.s[at+1] != '\t' {
+				l.fail(at+1, unprintable, "put it in quotes")
+				return
+			}
+			l.i += 2
+			l.end.name = true
 		case '#':
-			if inWord {
-				l.i++
-				break
+			switch {
+			case before.redirect:
+				l.fail(at, "a # right behind a redirection, where shells disagree on what it is", "put a blank before it when a comment is meant, and quote it when a file is")
+				return
+			case before.inWord:
+				l.fail(at, "a # within a word", "quote it when the character is meant, and put a blank before it when a comment is")
+				return
 			}
 			n := strings.IndexByte(l.s[at:], '\n')
 			if n < 0 {
 				l.fail(at, "a comment is left open", "end it with a newline")
 				return
 			}
+			if strings.ContainsAny(l.s[at:at+n], "'\"`()$\\") {
+				l.inSubstitution(substitution, at, "a comment with a quote, a parenthesis, a backslash, a backquote or a $ in $( )", "leave the character out, or put the comment elsewhere")
+				if l.err != nil {
+					return
+				}
+			}
 			l.i = at + n
 			l.end = seam{}
-		case '<':
-			if after == '<' {
+		case '<', '>':
+			if after == '<' && c == '<' {
 				l.fail(at, "<<", "use Heredoc or HeredocQuoted")
 				return
 			}
-			l.end = seam{less: true}
-			l.i++
+			l.end = seam{less: c == '<', redirect: true}
+			if after == '&' {
+				if !l.duplicate(at) {
+					return
+				}
+				last = 'w'
+			}
+		case '|':
+			l.end.redirect = before.redirect // >|
 		case '(':
 			if after == '(' {
 				l.fail(at, "((, which is arithmetic in some shells and two subshells in others", "put a blank between them, or use $(( ))")
 				return
 			}
-			if (inWord || at > 0 && (l.s[at-1] == '<' || l.s[at-1] == '>')) && after != ')' {
+			if before.redirect || before.inWord && after != ')' {
 				l.fail(at, "a ( that is part of a word or a redirection, which is no POSIX shell", "put a blank before it when a subshell is meant")
 				return
 			}
 			depth++
-			l.end = seam{bracket: true}
-			l.i++
+			l.end.bracket = true
 		case ')':
-			l.end = seam{}
-			l.i++
-			if substitution {
-				if depth == 0 {
-					return
-				}
+			if depth > 0 {
 				depth--
+			} else if substitution {
+				return
+			} else {
+				l.closes++
 			}
-		case ' ', '\t', '\n', ';', '&', '|', '>':
-			l.end = seam{}
-			l.i++
-		default:
-			if substitution && !inWord && l.keyword("case") {
-				l.fail(at, "case within $( )", "put it into a function and call that")
+		case ' ', '\t', '\n', ';', '&':
+		case '[':
+			if before.name {
+				l.fail(at, "a [ behind a name, a quote or an expansion, which is a subscript in some shells", "quote it")
 				return
 			}
+			if !before.inWord && after == '[' {
+				if n := l.skipContinuations(l.skipContinuations(at+1) + 1); n == len(l.s) || delimits(l.s[n]) {
+					l.fail(at, "[[, which is no POSIX shell", "use [ ] or case")
+					return
+				}
+			}
+			l.i++
+		default:
+			if !isGraphic(c) {
+				l.fail(at, unprintable, "put it in quotes")
+				return
+			}
+			if !before.inWord {
+				if l.keyword("case") {
+					l.inSubstitution(substitution, at, "case within $( )", "put it into a function and call that")
+					if l.err != nil {
+						return
+					}
+				}
+				for _, command := range changing {
+					if l.keyword(command) {
+						l.fail(at, command+", which changes how the shell reads what comes next", "write a function, or quote the word where it is data")
+						return
+					}
+				}
+			}
+			switch {
+			case c == '=' && l.skipContinuations(0) == at:
+				l.end.equals = true
+			case c == '~', c == '=' && (!before.inWord || before.separated):
+				l.end.prefix = true
+			case c == '/':
+				l.end.prefix, l.end.equals = false, false
+			case isNameByte(c), c == '}':
+				l.end.name = true
+			}
+			l.end.separated = c == '=' || c == ':'
 			l.i++
 		}
 	}
 	if substitution {
 		l.fail(opened-2, "$( is left open", "use Assign")
+		return
 	}
+	l.opens = depth
+	l.end.begins, l.end.last = begins, last
+	if l.end.inWord {
+		word := l.unfolded(start, len(l.s))
+		l.end.reserved = begins != no && slices.Contains(reservedWords, word)
+		if !l.end.reserved {
+			l.end.begins = no
+		}
+		if name, _, ok := strings.Cut(word, "="); ok && evaluated(strings.TrimSuffix(name, "+")) {
+			l.fail(start, "ends within an assignment to a variable that shells evaluate", "use a name of your own, or end the literal with a newline when the value is whole")
+		}
+	}
+}
+
+const unprintable = "a byte that is not printable ASCII outside of quotes"
+
+func isGraphic(c byte) bool { return ' ' < c && c < 0x7f }
+
+// unfolded is the source from i to j without its line continuations.
+func (l *lexer) unfolded(i, j int) string { return strings.ReplaceAll(l.s[i:j], "\\\n", "") }
+
+// duplicate reads >& or <& with its target, which is constant.
+func (l *lexer) duplicate(at int) bool {
+	i := l.skipContinuations(l.skipContinuations(at+1) + 1)
+	n := i
+	for n < len(l.s) && '0' <= l.s[n] && l.s[n] <= '9' {
+		n = l.skipContinuations(n + 1)
+	}
+	if n == i && n < len(l.s) && l.s[n] == '-' {
+		n = l.skipContinuations(n + 1)
+	}
+	if n == i || n < len(l.s) && !delimits(l.s[n]) {
+		l.fail(at, "a target of "+l.s[at:at+1]+"& that is not digits or -, which bash expands twice", "write the number right behind it, or a file behind > and 2>&1")
+		return false
+	}
+	l.i = n
+	l.end = seam{target: true}
+	return true
 }
 
 func (l *lexer) keyword(k string) bool {
@@ -166,7 +332,7 @@ func (l *lexer) keyword(k string) bool {
 	return ok && (rest == "" || strings.IndexByte(" \t\n\\;&|<>()\"'$", rest[0]) >= 0)
 }
 
-func (l *lexer) double() {
+func (l *lexer) double(substitution bool) {
 	opened := l.i
 	l.i++
 	for l.i < len(l.s) {
@@ -177,7 +343,7 @@ func (l *lexer) double() {
 		case '\\':
 			l.i += 2
 		case '$':
-			l.dollar(true)
+			l.dollar(true, substitution)
 		case '`':
 			l.fail(l.i, "a backquote", "write $( ), or a backslash before it for the character")
 		default:
@@ -187,7 +353,7 @@ func (l *lexer) double() {
 	l.fail(opened, "a double quote is left open", "close it; untrusted text goes through Word, a variable's value through Variable.Word")
 }
 
-func (l *lexer) dollar(quoted bool) {
+func (l *lexer) dollar(quoted, substitution bool) {
 	at := l.i
 	if at+1 == len(l.s) {
 		l.fail(at, "ends in $, which would join the next piece's first byte", `write \$ for the character`)
@@ -196,13 +362,13 @@ func (l *lexer) dollar(quoted bool) {
 	switch c := l.s[at+1]; {
 	case c == '(':
 		if at+2 < len(l.s) && l.s[at+2] == '(' {
-			l.arithmetic()
+			l.arithmetic(substitution)
 			return
 		}
 		l.i = at + 2
 		l.plain(true)
 	case c == '{':
-		l.parameter()
+		l.parameter(substitution)
 	case isNameByte(c), strings.IndexByte("@*#?-$!", c) >= 0:
 		l.i = at + 2
 	case quoted && strings.IndexByte("\" \t\n", c) >= 0:
@@ -214,7 +380,7 @@ func (l *lexer) dollar(quoted bool) {
 
 // parameter reads ${…}. Quotes and backslashes within it differ between
 // shells (measured in bash 5.0, dash 0.5.12, posh 0.14.1, ksh93u+m, zsh 5.9).
-func (l *lexer) parameter() {
+func (l *lexer) parameter(substitution bool) {
 	opened := l.i
 	l.i += 2
 	if l.i < len(l.s) && !isNameByte(l.s[l.i]) && strings.IndexByte("@*#?-$!", l.s[l.i]) < 0 {
@@ -228,9 +394,12 @@ func (l *lexer) parameter() {
 			l.i++
 			return
 		case '$':
-			l.dollar(true)
+			l.dollar(true, substitution)
 		case '\'', '"', '\\', '`', '{', '\n', '<':
 			l.fail(l.i, "a quote, backslash, backquote, brace, newline or < within ${ }", "set a variable first and use that")
+		case '(', ')':
+			l.inSubstitution(substitution, l.i, "a parenthesis within ${ } in $( )", "set a variable first and use that")
+			l.i++
 		default:
 			l.i++
 		}
@@ -238,7 +407,7 @@ func (l *lexer) parameter() {
 	l.fail(opened, "${ is left open", "close it")
 }
 
-func (l *lexer) arithmetic() {
+func (l *lexer) arithmetic(substitution bool) {
 	opened := l.i
 	l.i += 3
 	depth := 0
@@ -263,7 +432,7 @@ func (l *lexer) arithmetic() {
 				l.fail(l.i, "$( within $(( ))", "set a variable first and use that")
 				return
 			}
-			l.dollar(true)
+			l.dollar(true, substitution)
 		case isNameByte(c), strings.IndexByte(" \t+-*/%<>=!&|^~?:,", c) >= 0:
 			l.i++
 		default:

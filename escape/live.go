@@ -56,7 +56,7 @@ func (v Variable) Word() Shell {
 		segments: []segment{{kind: use, variable: v}, {kind: source, text: `"${` + v.name + `}"`}},
 		errs:     v.problems(),
 		first:    '"',
-		end:      seam{inWord: true},
+		end:      seam{inWord: true, name: true, begins: no, last: 'w'},
 	}
 }
 
@@ -86,7 +86,7 @@ func (y yamlPart) part() part {
 func Assign(v Variable, cmd Shell) Shell {
 	errs := v.problems()
 	errs = append(errs, under("cmd", cmd.errs)...)
-	if cmd.lastByte() == 0 && len(cmd.errs) == 0 {
+	if cmd.end.last == 0 && len(cmd.errs) == 0 {
 		errs = append(errs, &Error{Path: "cmd", Place: "assign", Name: v.name, Offset: -1, Reason: "no command", Fix: "write the command that prints the value"})
 	}
 	if cmd.holds(document) {
@@ -95,7 +95,13 @@ func Assign(v Variable, cmd Shell) Shell {
 	if cmd.holds(assigned) {
 		errs = append(errs, &Error{Path: "cmd", Place: "assign", Name: v.name, Offset: -1, Reason: "an Assign within $( ), whose variable is gone at its end", Fix: "put it before this"})
 	}
-	s := Shell{errs: errs, first: 'A', assigns: true}
+	if e := cmd.unfit; e != nil {
+		errs = append(errs, under("cmd", []*Error{e})...)
+	}
+	if cmd.closes > 0 || cmd.opens > 0 {
+		errs = append(errs, &Error{Path: "cmd", Place: "assign", Name: v.name, Offset: -1, Reason: "parentheses that are not balanced, such as the ) of a pattern of case", Fix: "put a case into a function before this, and call that"})
+	}
+	s := Shell{errs: errs, first: 'A', assigns: true, end: seam{begins: yes, last: '\n'}}
 	// set -e within $( ): bash 5.2 switches it off there. The last line: set -e
 	// has no effect in a function that a condition calls.
 	begin, kept, end := v.name+"=$(set -e\n", "", "\n)\n[ $? -eq 0 ] || exit 1\n"

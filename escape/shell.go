@@ -1,9 +1,6 @@
 package escape
 
-import (
-	"fmt"
-	"strings"
-)
+import "fmt"
 
 // Shell is source text of a POSIX shell script that is safe by construction:
 // only constants ([Lit]) and encoders ([Word], [Heredoc], [Assign], …) make
@@ -22,13 +19,11 @@ type Shell struct {
 	first   byte
 	end     seam
 	assigns bool // begins with an assignment
-}
 
-// seam is what a piece's end does to the first byte of the next one.
-type seam struct {
-	inWord  bool // a # here would be part of a word
-	less    bool // a < here would make <<
-	bracket bool // a ( here would make ((
+	// For Assign, which puts the piece into $( ): parentheses that it closes and
+	// did not open, that it leaves open, and what cannot stand there.
+	closes, opens int
+	unfit         *Error
 }
 
 type segmentKind int
@@ -51,7 +46,7 @@ type segment struct {
 func Join(parts ...Shell) Shell {
 	var joined Shell
 	for i, p := range parts {
-		if p.assigns && len(joined.segments) > 0 && !joined.beginsCommand() {
+		if p.assigns && (joined.end.begins == no || joined.end.inWord) {
 			p.errs = append(p.errs[:len(p.errs):len(p.errs)], &Error{Place: "assign", Offset: -1, Reason: "an Assign that does not begin a command", Fix: "begin a line with it"})
 		}
 		path := fmt.Sprintf("parts[%d]", i)
@@ -65,48 +60,19 @@ func Join(parts ...Shell) Shell {
 		}
 		joined.segments = append(joined.segments, p.segments...)
 		if joined.first == 0 {
-			joined.assigns = p.assigns
 			joined.first = p.first
 		}
+		joined.assigns = joined.assigns || p.assigns && joined.end.begins == asBefore
 		if p.first != 0 {
-			joined.end = p.end
+			joined.end = p.end.behind(joined.end)
+		}
+		joined.closes += max(0, p.closes-joined.opens)
+		joined.opens = max(0, joined.opens-p.closes) + p.opens
+		if joined.unfit == nil && p.unfit != nil {
+			joined.unfit = under(path, []*Error{p.unfit})[0]
 		}
 	}
 	return joined
-}
-
-// clash says what is wrong with a piece that begins with first behind this end.
-func (s seam) clash(first byte) *Error {
-	switch {
-	case first == '#' && s.inWord:
-		return &Error{Place: "literal", Offset: 0, Reason: "a # at its start is no comment here, since the piece before it ends in a word",
-			Fix: "begin the literal with a newline or a blank"}
-	case first == '<' && s.less:
-		return &Error{Place: "literal", Offset: 0, Reason: "makes << with the piece before it", Fix: "use Heredoc"}
-	case first == '(' && s.inWord:
-		return &Error{Place: "literal", Offset: 0, Reason: "a ( at its start becomes part of the word before it", Fix: "put a blank between them, or write f() in one literal"}
-	case first == '(' && s.bracket:
-		return &Error{Place: "literal", Offset: 0, Reason: "makes (( with the piece before it, which is arithmetic in some shells", Fix: "put a blank between them"}
-	}
-	return nil
-}
-
-// beginsCommand tells whether a command can begin behind the piece.
-func (s Shell) beginsCommand() bool {
-	last := s.segments[len(s.segments)-1].text
-	if last == "" {
-		return true // the mark behind an Assign
-	}
-	last = strings.TrimRight(last, " \t")
-	if last == "" || strings.IndexByte("\n;&|({", last[len(last)-1]) >= 0 {
-		return true
-	}
-	for _, word := range []string{"then", "do", "else", "elif", "if", "while", "until", "!"} {
-		if rest, ok := strings.CutSuffix(last, word); ok && (rest == "" || strings.IndexByte(" \t\n;&|(", rest[len(rest)-1]) >= 0) {
-			return true
-		}
-	}
-	return strings.HasSuffix(last, ")") // a pattern of case
 }
 
 // failed returns a piece that carries an error.
@@ -120,17 +86,4 @@ func (s Shell) holds(k segmentKind) bool {
 		}
 	}
 	return false
-}
-
-// lastByte is the last byte of the piece's text, blanks aside, or 0.
-func (s Shell) lastByte() byte {
-	for i := len(s.segments) - 1; i >= 0; i-- {
-		text := s.segments[i].text
-		for j := len(text) - 1; j >= 0; j-- {
-			if text[j] != ' ' && text[j] != '\t' {
-				return text[j]
-			}
-		}
-	}
-	return 0
 }

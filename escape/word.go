@@ -21,7 +21,7 @@ func Word(s string) Shell {
 	return Shell{
 		segments: []segment{{kind: source, text: string(AppendWord(make([]byte, 0, len(s)+2), s))}},
 		first:    '\'',
-		end:      seam{inWord: true},
+		end:      seam{inWord: true, name: true, begins: no, last: 'w'},
 	}
 }
 
