@@ -1,6 +1,7 @@
 package escape
 
 import (
+	"math/bits"
 	"strings"
 	"unicode/utf8"
 )
@@ -35,45 +36,64 @@ const hexDigits = "0123456789abcdef"
 // appendYAML writes { and < as escapes when the scalar is to stand in a chart.
 func appendYAML(dst []byte, s string, chart bool) []byte {
 	dst = append(dst, '"')
-	start := 0
 	for i := 0; i < len(s); {
-		c := s[i]
-		if c < utf8.RuneSelf {
-			if c >= ' ' && c < 0x7f && c != '"' && c != '\\' && !(chart && (c == '{' || c == '<')) {
-				i++
-				continue
-			}
-			dst = append(dst, s[start:i]...)
-			switch c {
-			case '"', '\\':
-				dst = append(dst, '\\', c)
-			case '\n':
-				dst = append(dst, `\n`...)
-			case '\t':
-				dst = append(dst, `\t`...)
-			case '\r':
-				dst = append(dst, `\r`...)
-			default:
-				dst = append(dst, '\\', 'x', hexDigits[c>>4], hexDigits[c&15])
-			}
-			i++
-			start = i
-			continue
-		}
-		dst = append(dst, s[start:i]...)
-		r, n := utf8.DecodeRuneInString(s[i:])
+		n := yamlClean(s[i:], chart)
+		dst = append(dst, s[i:i+n]...)
 		i += n
-		start = i
-		width := 4
-		dst = append(dst, '\\', 'u')
-		if r > 0xffff {
-			dst[len(dst)-1] = 'U'
-			width = 8
+		if i == len(s) {
+			break
 		}
-		for w := width - 1; w >= 0; w-- {
-			dst = append(dst, hexDigits[r>>(4*w)&15])
+		switch c := s[i]; {
+		case c == '"' || c == '\\':
+			dst = append(dst, '\\', c)
+		case c == '\n':
+			dst = append(dst, '\\', 'n')
+		case c == '\t':
+			dst = append(dst, '\\', 't')
+		case c == '\r':
+			dst = append(dst, '\\', 'r')
+		case c < utf8.RuneSelf:
+			dst = append(dst, '\\', 'x', hexDigits[c>>4], hexDigits[c&15])
+		default:
+			r, n := utf8.DecodeRuneInString(s[i:])
+			i += n - 1
+			if r > 0xffff {
+				dst = append(dst, '\\', 'U', '0', '0', hexDigits[r>>20&15], hexDigits[r>>16&15])
+			} else {
+				dst = append(dst, '\\', 'u')
+			}
+			dst = append(dst, hexDigits[r>>12&15], hexDigits[r>>8&15], hexDigits[r>>4&15], hexDigits[r&15])
+		}
+		i++
+	}
+	return append(dst, '"')
+}
+
+// yamlClean is the number of bytes at the start of s that stand in a scalar as
+// they are. It looks at eight bytes at a time: the lowest byte with its high
+// bit set in found is one that does not.
+func yamlClean(s string, chart bool) int {
+	const (
+		each = 0x0101010101010101
+		high = 0x8080808080808080
+	)
+	zero := func(x uint64) uint64 { return (x - each) &^ x }
+	i := 0
+	for ; i+8 <= len(s); i += 8 {
+		x := uint64(s[i]) | uint64(s[i+1])<<8 | uint64(s[i+2])<<16 | uint64(s[i+3])<<24 |
+			uint64(s[i+4])<<32 | uint64(s[i+5])<<40 | uint64(s[i+6])<<48 | uint64(s[i+7])<<56
+		found := (x-each*' ')&^x | zero(x^each*'"') | zero(x^each*'\\') | x | (x + each) // x + each: DEL
+		if chart {
+			found |= zero(x^each*'{') | zero(x^each*'<')
+		}
+		if found &= high; found != 0 {
+			return i + bits.TrailingZeros64(found)/8
 		}
 	}
-	dst = append(dst, s[start:]...)
-	return append(dst, '"')
+	for ; i < len(s); i++ {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' || chart && (c == '{' || c == '<') {
+			break
+		}
+	}
+	return i
 }
