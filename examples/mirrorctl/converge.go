@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -46,11 +45,8 @@ func (c *converging) plan(t *tool) (configpatch.Plan, error) {
 		return configpatch.Plan{}, inConfig(c.config, current, err)
 	}
 	plan, err := configpatch.Converge(current, source.Set, c.s.version.version, c.options()...)
-	switch {
-	case errors.Is(err, configpatch.ErrNotOwned):
-		return plan, &callError{err}
-	case err != nil:
-		return plan, inFile(c.config, err)
+	if err != nil {
+		return plan, inCall(c.config, err)
 	}
 	return plan, nil
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"errors"
+	"maps"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -39,8 +41,9 @@ have been applied and read back with Talos's own code before they are printed.
 
 With --out DIR the patches are written to files there, mirrors.yaml or
 1-ensure.yaml, 2-delete.yaml and 3-set.yaml, readable by their owner only, and
-nothing is printed. A file of that name with other content is left alone and is
-an error, unless --force is given.`,
+nothing is printed. A file of that name with other content, or one of these
+names that is not among the patches now, is left alone and is an error; with
+--force it is replaced or removed.`,
 		Example: `  mirrorctl patch -f registries.yaml --talos-version v1.13
   mirrorctl patch -f registries.yaml --talos-version v1.11 --out patches
   mirrorctl patch -f registries.yaml --talos-version v1.13 --mode replace --out patches
@@ -56,21 +59,24 @@ an error, unless --force is given.`,
 			if mode.value != "replace" && (section || documentsOnly) {
 				return wrongCall("--section and --documents-only are for --mode replace")
 			}
-			source, err := in.readChecked(t, &s, false)
+			source, err := in.readChecked(t, &s, section)
 			if err != nil {
 				return err
 			}
 			if mode.value == "replace" {
 				replacement, err := configpatch.Replace(source.Set, s.version.version, options()...)
 				if err != nil {
-					return inFile(in.file, err)
+					return inCall(in.file, err)
+				}
+				for i, w := range replacement.Warnings {
+					replacement.Warnings[i].Fix = inFlags(w.Fix)
 				}
 				printFindings(t.stderr, in.file, "", replacement.Warnings)
 				return t.emit(replacement.Patches, dir, force)
 			}
 			patch, err := configpatch.Merge(source.Set, s.version.version, options()...)
 			if err != nil {
-				return inFile(in.file, err)
+				return inCall(in.file, err)
 			}
 			return t.emit(configpatch.Patches{patch}, dir, force)
 		}),
@@ -78,23 +84,58 @@ an error, unless --force is given.`,
 	in.register(cmd)
 	s.register(cmd, "")
 	cmd.Flags().Var(&mode, "mode", "merge or replace")
-	cmd.Flags().BoolVar(&section, "section", false, "replace, legacy form: the whole of machine.registries, entries of others included")
+	cmd.Flags().BoolVar(&section, "section", false, "replace, legacy form: the whole of machine.registries, entries of others included;\nFILE may then say nothing, which clears it")
 	cmd.Flags().BoolVar(&documentsOnly, "documents-only", false, "replace, documents form: the configuration has no v1alpha1 document")
 	cmd.Flags().Var(&once{value: &dir, what: "DIR"}, "out", "write files into this directory instead of printing")
-	cmd.Flags().BoolVar(&force, "force", false, "let --out replace files that have other content")
+	cmd.Flags().BoolVar(&force, "force", false, "let --out replace files that have other content, and remove patches that are not among these")
 	must(cmd.MarkFlagDirname("out"))
 	complete(cmd, "mode", mode.allowed)
 	return cmd
 }
 
+// inCall tells of an error of configpatch what of it is about flags, which is a
+// wrong call, and what about the file.
+func inCall(file string, err error) error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var all []error
+		for _, e := range joined.Unwrap() {
+			all = append(all, inCall(file, e))
+		}
+		return errors.Join(all...)
+	}
+	var e *configpatch.Error
+	if !errors.As(err, &e) {
+		return inFile(file, err)
+	}
+	told := *e
+	told.Fix = inFlags(e.Fix)
+	switch e.Path {
+	case "version":
+		told.Path = "--talos-version"
+	case "form":
+		told.Path = "--form"
+	case "section":
+		told.Path = "--section"
+	case "documentsOnly":
+		told.Path = "--documents-only"
+	default:
+		if !errors.Is(err, configpatch.ErrNotOwned) {
+			return inFile(file, &told)
+		}
+	}
+	return &callError{&told}
+}
+
 // emit prints one patch, or writes the patches into dir.
 func (t *tool) emit(patches configpatch.Patches, dir string, force bool) error {
 	if dir != "" {
+		others := map[string]bool{"mirrors.yaml": true, "1-ensure.yaml": true, "2-delete.yaml": true, "3-set.yaml": true}
 		files := make([]outFile, len(patches))
 		for i, p := range patches {
 			files[i] = outFile{p.Name(), p.Bytes()}
+			delete(others, p.Name())
 		}
-		return writeFiles(dir, files, force)
+		return writeFiles(dir, files, force, slices.Sorted(maps.Keys(others))...)
 	}
 	if len(patches) != 1 {
 		return errors.New("several patches need --out DIR")
