@@ -1,14 +1,18 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
 	"github.com/spf13/cobra"
+	"gopkg.in/yaml.v3"
 
 	"github.com/mirrorpatch/mirrorpatch/configpatch"
+	"github.com/mirrorpatch/mirrorpatch/mirrors"
 )
 
 // converging is what plan and apply have in common.
@@ -134,7 +138,7 @@ func (t *tool) tell(plan configpatch.Plan) error {
 		if err != nil {
 			return err
 		}
-		after, err := plan.After.Registries(false)
+		after, err := markChanged(plan)
 		if err != nil {
 			return err
 		}
@@ -150,6 +154,73 @@ func (t *tool) tell(plan configpatch.Plan) error {
 		fmt.Fprintln(t.stderr, "mirrorctl: the node takes the new credentials up when it reboots (before Talos 1.14)")
 	}
 	return nil
+}
+
+// markChanged is the redacted configuration after the plan, which says of a
+// secret that it is another one than before: else a diff would not show it.
+func markChanged(plan configpatch.Plan) ([]byte, error) {
+	out, err := plan.After.Registries(false)
+	if err != nil {
+		return nil, err
+	}
+	var root yaml.Node
+	if err := yaml.Unmarshal(out, &root); err != nil {
+		return nil, err
+	}
+	nodes := map[string]*yaml.Node{}
+	values(&root, nil, nodes)
+	marked := false
+	for host, now := range plan.After.Set.Config {
+		was := secretsOf(plan.Before.Set.Config[host])
+		for field, secret := range secretsOf(now) {
+			old := was[field]
+			if node := nodes[joined("config", host, field)]; node != nil && !old.IsZero() && !secret.IsZero() && old != secret {
+				node.SetString("[redacted, changed]")
+				marked = true
+			}
+		}
+	}
+	if !marked {
+		return out, nil
+	}
+	var b bytes.Buffer
+	if err := yaml.NewEncoder(&b).Encode(&root); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// secretsOf are the secrets of a host by what keys, joined, lead to them.
+func secretsOf(c mirrors.HostConfig) map[string]mirrors.Secret {
+	secrets := map[string]mirrors.Secret{}
+	if a := c.Auth; a != nil {
+		secrets[joined("auth", "password")] = a.Password
+		secrets[joined("auth", "auth")] = a.Auth
+		secrets[joined("auth", "identityToken")] = a.IdentityToken
+	}
+	if c.TLS != nil && c.TLS.ClientIdentity != nil {
+		secrets[joined("tls", "clientIdentity", "key")] = c.TLS.ClientIdentity.Key
+	}
+	return secrets
+}
+
+// joined is a path whose keys may hold any printable character.
+func joined(keys ...string) string { return strings.Join(keys, "\x00") }
+
+// values collects the scalars of nested mappings by their joined keys.
+func values(n *yaml.Node, path []string, nodes map[string]*yaml.Node) {
+	switch n.Kind {
+	case yaml.DocumentNode:
+		for _, item := range n.Content {
+			values(item, path, nodes)
+		}
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			values(n.Content[i+1], append(slices.Clone(path), n.Content[i].Value), nodes)
+		}
+	case yaml.ScalarNode:
+		nodes[joined(path...)] = n
+	}
 }
 
 // withoutLines drops the line numbers in the comments that Registries writes:
