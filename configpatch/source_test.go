@@ -1,7 +1,9 @@
 package configpatch_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -64,6 +66,44 @@ func TestEffectiveCheck(t *testing.T) {
 			assert.Equal(t, tt.want, got)
 		})
 	}
+}
+
+// Whatever is found in the corpus has a line, a column and a path of the file,
+// and is what Check finds in the Set when there is one form alone.
+func TestEffectiveCheckCorpus(t *testing.T) {
+	data, err := os.ReadFile("../testdata/pull-order.json")
+	require.NoError(t, err)
+	var cases []struct{ Name, Config string }
+	require.NoError(t, json.Unmarshal(data, &cases))
+	found := 0
+	for _, c := range cases {
+		effective, err := configpatch.Read([]byte(c.Config))
+		require.NoError(t, err, c.Name)
+		got := effective.Check()
+		for _, f := range got {
+			found++
+			if f.Path != "" {
+				assert.Regexp(t, `^(machine\.registries\.(mirrors|config)\["|Registry(Mirror|Auth|TLS)Config ")`, f.Path, c.Name)
+				assert.Positive(t, f.Line, "%s: %s", c.Name, f.Path)
+				assert.Positive(t, f.Column, "%s: %s", c.Name, f.Path)
+			}
+		}
+		forms := map[configpatch.Origin]bool{}
+		for _, e := range effective.Entries {
+			forms[e.Origin] = true
+		}
+		if len(forms) == 1 && forms[configpatch.OriginLegacy] {
+			want := effective.Set.Check(mirrors.InForm("legacy"))
+			rules := func(fs mirrors.Findings) (all []string) {
+				for _, f := range fs {
+					all = append(all, f.Rule+" "+f.Severity.String())
+				}
+				return all
+			}
+			assert.ElementsMatch(t, rules(want), rules(got), c.Name)
+		}
+	}
+	assert.Greater(t, found, 100)
 }
 
 // Every field that is written has its own place.
