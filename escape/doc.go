@@ -39,11 +39,13 @@
 // gives the same bytes.
 //
 // Not promised: yash reads a script by the locale of its environment, and
-// needs a UTF-8 one and valid UTF-8. A command that evaluates its arguments
-// (eval, sh -c, ssh, awk) needs its own encoder. A pipe or a background job that a
-// literal writes hides failures as it does in any script. The name of a type
-// parameter, reflect and unsafe get around the constant type: allow Lit and
-// Chars only where they are called, as this module's tests do.
+// needs a UTF-8 one and valid UTF-8. With -c it otherwise runs nothing, and exits
+// with status 0: a failure of which only its standard error tells. A command that
+// evaluates its arguments (eval, sh -c, ssh, awk; [Word] lists the builtins) needs
+// its own encoder. A pipe or a background job that a literal writes hides
+// failures as it does in any script. The name of a type parameter,
+// reflect and unsafe get around the constant type: allow Lit and Chars only
+// where they are called, as this module's tests do.
 //
 // The AppendX functions encode without checking and do not allocate when dst
 // has room. All encoders take time and room in proportion to their input.

@@ -53,7 +53,7 @@ func Heredoc(cmd Shell, body ...Part) (Shell, error) {
 	out := make([]byte, 0, size+64)
 	for i, b := range body {
 		path := fmt.Sprintf("body[%d]", i)
-		if b == nil {
+		if v, pointer := b.(*Variable); b == nil || pointer && v == nil {
 			errs = append(errs, &Error{Path: path, Place: "heredoc", Offset: -1, Reason: "a nil Part", Fix: "use Text, or leave it out"})
 			continue
 		}
@@ -106,6 +106,10 @@ func HeredocQuoted(cmd Shell, body string) (Shell, error) {
 // AppendHeredoc appends s to dst as it stands in the body of an unquoted
 // here-document: a backslash before each backslash, $ and backquote. It does
 // not allocate when dst has room. It does not refuse what [Text] refuses.
+//
+// What it writes is safe only where the shell reads bytes: behind LC_ALL=C and
+// export LC_ALL, as [Program] writes them. In a Shift-JIS or GBK locale a byte of
+// s may take the backslash behind it into a character.
 func AppendHeredoc(dst []byte, s string) []byte { return heredocBody.append(dst, s) }
 
 // All three are needed, each time: zsh 5.9 expands $= and $^, bash and zsh $[.

@@ -35,6 +35,7 @@ func TestHeredoc(t *testing.T) {
 				"body[2]: live \"PATH\": no form (say what the value may be: Address, DNSName, Chars(…), …)\n" +
 				"body[3]: live \"X\": a value of form Any cannot stand bare in a document: it may hold a newline (use its YAML method, or a narrower form)\n" +
 				"body: heredoc: the body does not end in a newline, which no here-document can express (end it with Text(\"\\n\"), or give the bytes to printf %s as a Word)"},
+		{"a nil variable", Lit("cat"), []Part{(*Variable)(nil)}, "error: body[0]: heredoc: a nil Part (use Text, or leave it out)"},
 		{"no command", Shell{}, nil, "error: cmd: heredoc: no command (write the command that reads the here-document)"},
 		{"blank command", Lit(" "), nil, "error: cmd: heredoc: no command (write the command that reads the here-document)"},
 		{"newline", Lit("cat\n "), nil, "error: cmd: heredoc: the command ends in a newline (leave the newline out: the here-document belongs to the command's own line)"},

@@ -8,7 +8,8 @@ import (
 )
 
 // MaxArgument is the number of bytes that Linux lets one argument of a program
-// have (MAX_ARG_STRLEN, less the NUL at its end).
+// have, or one NAME=value of its environment (MAX_ARG_STRLEN, less the NUL at
+// its end).
 const MaxArgument = 131071
 
 // Kubelet is the script as one string of a container's command or args, in
@@ -39,7 +40,9 @@ func (s Script) Kubelet() (string, error) {
 
 // KubeletArg is s as one string of a container's command or args, or as the
 // value of an environment variable: each $ is doubled. It carries every valid
-// UTF-8 but NUL, up to [MaxArgument] bytes.
+// UTF-8 but NUL, up to [MaxArgument] bytes. Linux counts a variable's name and
+// the = with its value: there, the value has as much less room, and KubeletArg,
+// which does not know the name, does not look for that.
 func KubeletArg(s string) (string, error) {
 	var errs []*Error
 	if i := strings.IndexByte(s, 0); i >= 0 {

@@ -137,8 +137,13 @@ func TestYAML(t *testing.T) {
 			}
 		}
 	}
-	if block, err := YAMLBlock("a", -1); err == nil {
-		t.Errorf("parent -1: %q", block)
+	for _, parent := range []int{-1, maxParent + 1, 1 << 62} {
+		if block, err := YAMLBlock("a", parent); err == nil {
+			t.Errorf("parent %d: %.100q", parent, block)
+		}
+	}
+	if _, err := YAMLBlock("a", maxParent); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -50,7 +50,8 @@ func (v Variable) part() part {
 	return part{variable: v, live: true, errs: errs}
 }
 
-// Word is the value as one word of a command: "${NAME}".
+// Word is the value as one word of a command: "${NAME}". For a command that
+// evaluates its arguments, see [Word].
 func (v Variable) Word() Shell {
 	return Shell{
 		segments: []segment{{kind: use, variable: v}, {kind: source, text: `"${` + v.name + `}"`}},
@@ -61,8 +62,11 @@ func (v Variable) Word() Shell {
 }
 
 // YAML is the value as a YAML double-quoted scalar, quotes included, written
-// by the script itself at run time. Any value can stand in YAML so; one that is
-// not UTF-8 stops the script with a message. The script needs sed for it.
+// by the script itself at run time. It must be the whole scalar: within quotes,
+// or beside other text, the value could end it and say what follows. Any value
+// can stand in YAML so; one that is not UTF-8 stops the script with a message.
+// The script needs sed for it. Where printf is no builtin (mksh R59c and posh
+// 0.14.1), a value of more than [MaxArgument] bytes stops it too, in the same way.
 func (v Variable) YAML() Part { return yamlPart{v} }
 
 type yamlPart struct{ v Variable }

@@ -177,7 +177,7 @@ func TestLive(t *testing.T) {
 		{"no note", map[string]string{"APP_NOTE": "-"}, "", "APP_NOTE: not set, empty or not of its form: want any text\n"},
 		{"no source", map[string]string{"APP_SOURCE": "-"}, "", "APP_SOURCE: not set, empty or not of its form: want any text\n"},
 		{"computed wrong", map[string]string{"APP_SOURCE": "1 " + secret}, "", "APP_PORT: not set, empty or not of its form: want a port number from 1 to 65535\n"},
-		{"note not UTF-8", map[string]string{"APP_NOTE": "a\xff" + secret}, "", "APP_NOTE: not set, empty or not of its form: want text that is valid UTF-8 (and sed on PATH)\n"},
+		{"note not UTF-8", map[string]string{"APP_NOTE": "a\xff" + secret}, "", "APP_NOTE: not set, empty or not of its form: want text that is valid UTF-8 (and sed on PATH; in mksh and posh, at most 131071 bytes)\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			shelltest.Each(t, func(t *testing.T, sh shelltest.Shell) {

@@ -16,7 +16,7 @@ func yamlCall(name string) string {
 	return result + "=$(" + ownPrefix + `yaml "${` + name + `}") || ` + result + `=
 case ${` + result + `} in
 '"'*'"') ;;
-*) ` + ownPrefix + "refuse " + name + ` 'text that is valid UTF-8 (and sed on PATH)' ;;
+*) ` + ownPrefix + "refuse " + name + ` 'text that is valid UTF-8 (and sed on PATH; in mksh and posh, at most 131071 bytes)' ;;
 esac
 `
 }

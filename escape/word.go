@@ -6,10 +6,19 @@ import "strings"
 // empty s is the empty word, never nothing.
 //
 // It carries every byte but NUL, which no shell can hold; a NUL is an error
-// that the piece carries. The shell takes the word as data. A command that
-// evaluates its arguments (eval, sh -c, trap, [[ -eq ]]) still does, and a word
-// that begins with - is an option where the command takes options: write --
-// before it.
+// that the piece carries. The shell takes the word as data. A word that begins
+// with - is an option where the command takes options: write -- before it.
+//
+// A command that evaluates its arguments still does, and runs what a word of
+// untrusted text says. These are eval, trap, sh -c, ., alias, let and [[ -eq ]]
+// everywhere, and in one shell or another every builtin that takes a number or
+// a variable's name, whose subscript or arithmetic is evaluated: test and [ with
+// -eq, -ne, -lt, -le, -gt, -ge, -t and -v; shift, exit, return, break, continue,
+// ulimit and printf %d; unset, read, getopts, export, readonly, local, typeset,
+// declare and printf -v; and an assignment to a variable that holds a number:
+// OPTIND, RANDOM, SECONDS, COLUMNS, LINES, TMOUT, HISTSIZE. Give them a value only
+// behind a case that lets nothing but digits or a name through, or a
+// [Variable] of a form such as [Port].
 //
 // Single quotes are right in every locale; double quotes are not (bash 5.2 and
 // ksh93u+m in a Shift-JIS or GBK locale). Nothing is left bare because it looks

@@ -6,10 +6,13 @@ import (
 	"unicode/utf8"
 )
 
+// maxParent is deeper than anyone nests, and keeps the indentation in bounds.
+const maxParent = 1000
+
 // YAMLBlock is s as a YAML literal block, for people to read: |2, |2- or |2+,
 // and the lines of s, each indented by two columns more than parent. It stands
 // behind "key: " or "- "; parent is the column, counted from 0, of the key or
-// of the dash. The indicator is always written: without it, leading blanks
+// of the dash, at most 1000. The indicator is always written: without it, leading blanks
 // would change what the block is.
 //
 // A block cannot hold control characters but tab and newline (so no carriage
@@ -17,8 +20,8 @@ import (
 // UTF-8: each is an error with the offset. [YAML] carries all but the last.
 func YAMLBlock(s string, parent int) (string, error) {
 	var errs []*Error
-	if parent < 0 {
-		errs = append(errs, &Error{Place: "yaml", Offset: -1, Reason: fmt.Sprintf("a parent in column %d", parent), Fix: "count columns from 0"})
+	if parent < 0 || parent > maxParent {
+		errs = append(errs, &Error{Place: "yaml", Offset: -1, Reason: fmt.Sprintf("a parent in column %d", parent), Fix: fmt.Sprintf("columns count from 0, to %d", maxParent)})
 	}
 	for i, r := range s {
 		var reason, fix string
