@@ -73,6 +73,8 @@ func TestFix(t *testing.T) {
 				`mirrors["ghcr.io"].endpoints[4]: "https://d" instead of "HTTPS://d" [endpoint-canonical]`}},
 		{name: "two spellings of one server", in: `{mirrors: {ghcr.io: {endpoints: ['https://B', 'https://b:443/x']}}, config: {'[b]:443': {}, 'B:443': {auth: {username: u, password: made-up}}}}`,
 			want: `{mirrors: {ghcr.io: {endpoints: ['https://B', 'https://b:443/x']}}, config: {'[b]:443': {}, 'B:443': {auth: {username: u, password: made-up}}}}`},
+		{name: "one spelling of two servers", in: `{mirrors: {ghcr.io: {endpoints: ['http://a', 'https://a']}}, config: {'a:443': {auth: {username: u, password: made-up}}}}`,
+			want: `{mirrors: {ghcr.io: {endpoints: ['http://a', 'https://a']}}, config: {'a:443': {auth: {username: u, password: made-up}}}}`},
 		{name: "the port of a registry itself", in: `{mirrors: {ghcr.io: {endpoints: ['https://m.internal/x']}}, config: {'ghcr.io:443': {auth: {username: u, password: made-up}}, 'docker.io:443': {auth: {username: v, password: made-up}}}}`,
 			want: `{mirrors: {ghcr.io: {endpoints: ['https://m.internal/x']}}, config: {ghcr.io: {auth: {username: u, password: made-up}}, registry-1.docker.io: {auth: {username: v, password: made-up}}}}`,
 			did: []string{
