@@ -25,7 +25,8 @@ func WithSection() Option { return func(o *options) { o.section = true } }
 
 // DocumentsOnly makes [Replace] emit nothing for the v1alpha1 document, for a
 // configuration that has none: documents form only. Without it, such a
-// configuration would get a v1alpha1 document that does not validate.
+// configuration would get a v1alpha1 document that does not validate. A warning
+// of [Replacement] says what each of the two does where the other is wanted.
 func DocumentsOnly() Option { return func(o *options) { o.documentsOnly = true } }
 
 // Own says which keys are the caller's in [Converge], mirror and config keys

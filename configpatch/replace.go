@@ -244,6 +244,14 @@ func replaceWarnings(set mirrors.Set, v Version, o options) (fs mirrors.Findings
 	warn := func(path, format string, args ...any) {
 		fs = append(fs, mirrors.Finding{Rule: "replace-blind", Severity: mirrors.SeverityWarning, Path: path, Message: fmt.Sprintf(format, args...), Fix: "want Converge, which knows the configuration, where that matters"})
 	}
+	if o.documentsOnly {
+		warn("", "machine.registries, if the configuration has it, stays: the documents hide its entries of their names, and its auth or tls counts where the set has none")
+	} else {
+		warn("", "a configuration without a v1alpha1 document, if it is one, gets a stub of it, which does not validate")
+		if o.form == Documents {
+			fs[0].Fix = "want DocumentsOnly for such a configuration"
+		}
+	}
 	if o.form == Documents && !o.documentsOnly {
 		const text = `a legacy entry of this name, if there is one, stays: Talos cannot delete a key that begins with "["`
 		for _, name := range slices.Sorted(maps.Keys(set.Mirrors)) {

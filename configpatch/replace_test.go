@@ -17,6 +17,11 @@ func TestReplaceGolden(t *testing.T) {
 	plain := full.DeepCopy()
 	maps.DeleteFunc(plain.Mirrors, func(k string, _ mirrors.Mirror) bool { return strings.HasPrefix(k, "[") })
 	gone := mirrors.Set{Config: map[string]mirrors.HostConfig{"a.example.com": {}}}
+	const (
+		stub   = "a configuration without a v1alpha1 document"
+		legacy = "machine.registries"
+		stay   = "registry documents"
+	)
 	for _, tt := range []struct {
 		name    string
 		version string
@@ -24,16 +29,16 @@ func TestReplaceGolden(t *testing.T) {
 		opts    []configpatch.Option
 		warns   []string
 	}{
-		{name: "documents", version: "1.13", set: full, warns: []string{`mirrors["[fd00::1]:5000"]`}},
-		{name: "documents-only", version: "1.13", set: full, opts: []configpatch.Option{configpatch.DocumentsOnly()}},
-		{name: "legacy-1.11", version: "1.11.6", set: plain},
-		{name: "legacy-1.12.1", version: "1.12.1", set: plain, warns: []string{""}},
-		{name: "legacy-1.13", version: "1.13", set: plain, opts: []configpatch.Option{configpatch.WithForm(configpatch.Legacy)}},
-		{name: "section", version: "1.11.6", set: full, opts: []configpatch.Option{configpatch.WithSection()}},
-		{name: "section-empty", version: "1.8", opts: []configpatch.Option{configpatch.WithSection()}},
-		{name: "removal-legacy", version: "1.8", set: gone},
-		{name: "removal-documents", version: "1.13", set: gone},
-		{name: "removal-documents-only", version: "1.13", set: mirrors.Set{Config: map[string]mirrors.HostConfig{"a.example.com": {}, "b.example.com": {}}}, opts: []configpatch.Option{configpatch.DocumentsOnly()}},
+		{name: "documents", version: "1.13", set: full, warns: []string{stub, `mirrors["[fd00::1]:5000"]`}},
+		{name: "documents-only", version: "1.13", set: full, opts: []configpatch.Option{configpatch.DocumentsOnly()}, warns: []string{legacy}},
+		{name: "legacy-1.11", version: "1.11.6", set: plain, warns: []string{stub}},
+		{name: "legacy-1.12.1", version: "1.12.1", set: plain, warns: []string{stub, stay}},
+		{name: "legacy-1.13", version: "1.13", set: plain, opts: []configpatch.Option{configpatch.WithForm(configpatch.Legacy)}, warns: []string{stub}},
+		{name: "section", version: "1.11.6", set: full, opts: []configpatch.Option{configpatch.WithSection()}, warns: []string{stub}},
+		{name: "section-empty", version: "1.8", opts: []configpatch.Option{configpatch.WithSection()}, warns: []string{stub}},
+		{name: "removal-legacy", version: "1.8", set: gone, warns: []string{stub}},
+		{name: "removal-documents", version: "1.13", set: gone, warns: []string{stub}},
+		{name: "removal-documents-only", version: "1.13", set: mirrors.Set{Config: map[string]mirrors.HostConfig{"a.example.com": {}, "b.example.com": {}}}, opts: []configpatch.Option{configpatch.DocumentsOnly()}, warns: []string{legacy}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r, err := configpatch.Replace(tt.set, version(t, tt.version), tt.opts...)
@@ -46,7 +51,11 @@ func TestReplaceGolden(t *testing.T) {
 			assert.Equal(t, []string{"1-ensure.yaml", "2-delete.yaml", "3-set.yaml"}, names)
 			var paths []string
 			for _, w := range r.Warnings {
-				paths = append(paths, w.Path)
+				about := w.Path
+				if about == "" {
+					about, _, _ = strings.Cut(w.Message, ",")
+				}
+				paths = append(paths, about)
 			}
 			assert.Equal(t, tt.warns, paths)
 			again, err := configpatch.Replace(tt.set.DeepCopy(), version(t, tt.version), tt.opts...)
