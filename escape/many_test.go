@@ -35,12 +35,13 @@ func TestManyBodies(t *testing.T) {
 		t.Parallel()
 		bodies := total / 9
 		random := rand.New(rand.NewPCG(seed, uint64(len(sh.Name))<<8|uint64(sh.Name[0])))
+		valid := excepted(sh.Name, "heredoc", "\xff")
 		executed, refused := 0, 0
 		for executed < bodies {
 			values := map[string]string{}
 			assignments := ""
 			for _, name := range []string{"APP_A", "APP_B", "APP_C"} {
-				v := randomText(random, sh.Name == "yash")
+				v := randomText(random, valid)
 				values[name] = v
 				assignments += name + "=" + string(AppendWord(nil, v)) + "\n"
 			}
@@ -54,7 +55,7 @@ func TestManyBodies(t *testing.T) {
 						parts = append(parts, Live(name, Port))
 						want += values[name]
 					} else {
-						s := randomText(random, sh.Name == "yash")
+						s := randomText(random, valid)
 						parts = append(parts, Text(s))
 						want += s
 					}

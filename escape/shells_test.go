@@ -139,8 +139,13 @@ type exception struct {
 // exceptions is the whole list: there is no other way past the suite.
 var exceptions = []exception{
 	{"yash", "", func(s string) bool { return !utf8.ValidString(s) },
-		"yash 2.52 decodes the script by the locale and stops reading at a byte that is not valid there"},
+		"yash 2.52 decodes the script by the locale and stops reading at a byte that is not valid there; of a variable of the " +
+			"environment it drops such bytes before the script can look, and F4 90 80 80 it takes for a character"},
+	{"busybox", "no base64", always, "busybox sh runs its own base64, whatever PATH has"},
+	{"busybox", "no sed", always, "busybox sh runs its own sed when there is none on PATH"},
 }
+
+func always(string) bool { return true }
 
 func excepted(shell, place, s string) bool {
 	for _, e := range exceptions {
