@@ -20,15 +20,27 @@ import (
 )
 
 // A witness is a configuration that a patch is tried on, and the Set that it
-// must keep beside the patch's own.
+// must keep beside the patch's own. Each has something that is not about
+// registries, which must stay too.
 type witness struct {
 	name string
 	data []byte
 	keep mirrors.Set
 }
 
+const (
+	witnessHead     = "version: v1alpha1\ncluster: {}\n"
+	witnessNetwork  = "    network:\n        hostname: witness\n"
+	witnessDocument = "---\napiVersion: v1alpha1\nkind: KmsgLogConfig\nname: witness\nurl: tcp://192.0.2.1:514/\n"
+)
+
 func emptyWitness() witness {
-	return witness{name: "an empty machine", data: []byte("version: v1alpha1\nmachine: {}\ncluster: {}\n")}
+	return witness{name: "an empty machine", data: []byte(witnessHead + "machine:\n" + witnessNetwork + witnessDocument)}
+}
+
+// machineOf is a v1alpha1 document with a Set in it.
+func machineOf(set mirrors.Set) []byte {
+	return slices.Concat([]byte(witnessHead), render(set, Legacy), []byte(witnessNetwork))
 }
 
 // foreignWitness has an entry of each kind that the Set does not name, in
@@ -55,12 +67,13 @@ func foreignWitness(set mirrors.Set, v Version) witness {
 		}
 	}
 	w := witness{name: "a machine with entries of others", keep: entry(legacy)}
-	w.data = append([]byte("version: v1alpha1\ncluster: {}\n"), render(w.keep, Legacy)...)
+	w.data = machineOf(w.keep)
 	if !v.below(1, 12, 0) {
 		w.data = append(w.data, "---\n"...)
 		w.data = append(w.data, render(entry(document), Documents)...)
 		w.keep = union(w.keep, entry(document))
 	}
+	w.data = append(w.data, witnessDocument...)
 	return w
 }
 
@@ -73,7 +86,8 @@ func union(a, b mirrors.Set) mirrors.Set {
 	return u
 }
 
-// prove applies the patches to the witness and compares what comes out.
+// prove applies the patches to the witness and compares what comes out: the
+// Set, with the hosts that say nothing, is all that may have changed.
 func prove(w witness, set mirrors.Set, patches ...Patch) error {
 	base, err := load(w.data)
 	if err != nil {
@@ -87,12 +101,22 @@ func prove(w witness, set mirrors.Set, patches ...Patch) error {
 	if err != nil {
 		return &Error{Reason: "proof: cannot read the result on " + w.name, Err: err}
 	}
-	want := set
+	want := said(set)
 	if len(w.keep.Mirrors)+len(w.keep.Config) > 0 {
-		want = union(w.keep, set)
+		want = union(w.keep, want)
 	}
 	if err := sameSet(got.Set, want); err != nil {
 		return &Error{Reason: "proof: on " + w.name + " the patch gives another set", Err: err}
+	}
+	var named []Change
+	for name := range set.Mirrors {
+		named = append(named, Change{Kind: KindMirror, Name: name})
+	}
+	for host := range set.Config {
+		named = append(named, Change{Kind: KindAuth, Name: host}, Change{Kind: KindTLS, Name: host})
+	}
+	if err := restUnchanged(base, result, named); err != nil {
+		return err
 	}
 	return validates(base, result)
 }

@@ -74,7 +74,7 @@ func Replace(set mirrors.Set, v Version, opts ...Option) (Replacement, error) {
 		{replaceWitness(set, v, o, false), 2},
 		{replaceWitness(set, v, o, true), 1},
 	} {
-		if err := prove(w.witness, wanted, slices.Repeat(patches, w.times)...); err != nil {
+		if err := prove(w.witness, set, slices.Repeat(patches, w.times)...); err != nil {
 			return Replacement{}, err
 		}
 	}
@@ -223,7 +223,7 @@ func replaceWitness(set mirrors.Set, v Version, o options, filled bool) witness 
 			legacy = union(legacy, other.legacy)
 			w.keep = other.legacy
 		}
-		w.data = append([]byte("version: v1alpha1\ncluster: {}\n"), render(legacy, Legacy)...)
+		w.data = machineOf(legacy)
 	}
 	if !v.below(1, 12, 2) {
 		if len(w.data) > 0 {
@@ -237,6 +237,7 @@ func replaceWitness(set mirrors.Set, v Version, o options, filled bool) witness 
 		w.keep = union(w.keep, other.documents)
 		w.data = append(w.data, render(documents, Documents)...)
 	}
+	w.data = append(w.data, witnessDocument...)
 	return w
 }
 
