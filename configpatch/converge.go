@@ -27,7 +27,9 @@ type Plan struct {
 	Changes []Change
 
 	// Reboot: containerd takes the change up only when the node reboots. That is
-	// so for credentials below Talos 1.14; everything else is taken up at once.
+	// so for credentials below Talos 1.14; everything else is taken up at once. The
+	// version that Converge was given decides, the older of client and node: with a
+	// client below 1.14 Reboot may be set although the node, at 1.14, needs none.
 	Reboot bool
 
 	// Before and After are the effective configurations.

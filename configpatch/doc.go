@@ -23,7 +23,9 @@
 // key that is in both, the document counts, whole. [FormFor] chooses by the
 // version, [WithForm] insists. The client applies a patch and the node reads the
 // result, so the version is the older of the two: [Oldest]. What a version or a
-// form cannot say is an error that names the one that can.
+// form cannot say is an error that names the one that can. A version after 1.14
+// is taken without a word for one that reads what 1.14 reads: what it may have
+// changed is not known here, and the proof is machinery 1.13.9's.
 //
 // # What is promised
 //

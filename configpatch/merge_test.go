@@ -12,6 +12,7 @@ import (
 )
 
 func TestMergeGolden(t *testing.T) {
+	alone := mirrors.Set{Mirrors: map[string]mirrors.Mirror{"ghcr.io": {SkipFallback: true}}}
 	for _, tt := range []struct {
 		name    string
 		version string
@@ -20,6 +21,8 @@ func TestMergeGolden(t *testing.T) {
 	}{
 		{name: "full-documents", version: "1.13", set: fullSet(t)},
 		{name: "full-legacy", version: "1.11", set: fullSet(t)},
+		{name: "image-cache-documents", version: "1.13", set: alone, opts: []configpatch.Option{configpatch.WithImageCache()}},
+		{name: "image-cache-legacy", version: "1.11", set: alone, opts: []configpatch.Option{configpatch.WithImageCache()}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			patch, err := configpatch.Merge(tt.set, version(t, tt.version), tt.opts...)
@@ -59,6 +62,8 @@ func TestMergeRefuses(t *testing.T) {
 		{name: "no version", set: plain, err: `version: not set (want the older version of client and node, such as v1.13)`},
 		{name: "too old", set: plain, version: "1.2.9", err: `version: Talos 1.2.9 is not supported (want 1.3 or later)`},
 		{name: "oldest", set: plain, version: "1.3"},
+		{name: "newer than all that is known", set: plain, version: "1.99"},
+		{name: "a nil option", set: plain, version: "1.13", opts: []configpatch.Option{nil}},
 		{name: "wrong form", set: plain, version: "1.13", opts: []configpatch.Option{configpatch.WithForm(7)}, err: `form: unknown form 7 (want Legacy or Documents)`},
 		{name: "zero form", set: plain, version: "1.13", opts: []configpatch.Option{configpatch.WithForm(0)}, err: `form: unknown form 0 (want Legacy or Documents)`},
 		{name: "documents before 1.12", set: plain, version: "1.11.6", opts: []configpatch.Option{documents}, rule: "version-feature"},
@@ -153,4 +158,7 @@ func TestPatchPrinting(t *testing.T) {
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
 		assert.Equal(t, want, fmt.Sprintf(verb, patch), verb)
 	}
+	_, err = configpatch.Patch{}.Load()
+	var e *configpatch.Error
+	require.ErrorAs(t, err, &e, "a patch that nothing made")
 }

@@ -1,6 +1,7 @@
 package configpatch
 
-// Option changes what [Merge], [Replace] and [Converge] do.
+// Option changes what [Merge], [Replace] and [Converge] do. A nil one changes
+// nothing.
 type Option func(*options)
 
 type options struct {
@@ -49,7 +50,9 @@ func (o options) owns(name string) bool { return o.own == nil || o.own[name] }
 func collect(v Version, opts []Option) options {
 	var o options
 	for _, opt := range opts {
-		opt(&o)
+		if opt != nil {
+			opt(&o)
+		}
 	}
 	if !o.insist {
 		o.form = FormFor(v)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -90,6 +91,29 @@ func TestReadRedactsURLs(t *testing.T) {
 	assert.Contains(t, string(text), "https://[redacted]@m.example.com/v2")
 	assert.Contains(t, string(text), "https://[redacted]@a.example.com")
 	assert.Contains(t, string(text), "https://m.example.com/v2?[redacted]")
+}
+
+// Twice the entries take about twice the time, not four times.
+func TestRegistriesOfMany(t *testing.T) {
+	took := func(n int) time.Duration {
+		var text strings.Builder
+		text.WriteString("machine:\n  registries:\n    mirrors:\n")
+		for i := range n {
+			fmt.Fprintf(&text, "      r%d.example.com: {endpoints: ['https://m.example.com']}\n", i)
+		}
+		got, err := configpatch.Read([]byte(text.String()))
+		require.NoError(t, err)
+		best := time.Hour
+		for range 3 {
+			start := time.Now()
+			_, err = got.Registries(false)
+			require.NoError(t, err)
+			best = min(best, time.Since(start))
+		}
+		return best
+	}
+	one, eight := took(1000), took(8000)
+	assert.Less(t, eight, 24*one, "1000 entries take %s", one)
 }
 
 // What machinery panics on, or says nothing useful about.

@@ -22,25 +22,22 @@ func (e *Effective) Registries(reveal bool) ([]byte, error) {
 		return nil, &Error{Reason: "cannot write the configuration", Err: err}
 	}
 	root := value.(*yaml.Node)
+	comments := map[Change]string{} // by kind and name
 	for _, entry := range e.Entries {
-		section, field := "config", entry.Kind.String()
-		if entry.Kind == KindMirror {
-			section, field = "mirrors", ""
-		}
-		each(child(root, section), func(key, value *yaml.Node) {
-			if key.Value != entry.Name {
-				return
-			}
-			if field == "" {
-				key.HeadComment = entry.origin()
-			}
+		comments[Change{Kind: entry.Kind, Name: entry.Name}] = entry.origin()
+	}
+	each(child(root, "mirrors"), func(key, _ *yaml.Node) {
+		key.HeadComment = comments[Change{Kind: KindMirror, Name: key.Value}]
+	})
+	each(child(root, "config"), func(host, value *yaml.Node) {
+		for _, kind := range []Kind{KindAuth, KindTLS} {
 			each(value, func(key, _ *yaml.Node) {
-				if key.Value == field {
-					key.HeadComment = entry.origin()
+				if key.Value == kind.String() {
+					key.HeadComment = comments[Change{Kind: kind, Name: host.Value}]
 				}
 			})
-		})
-	}
+		}
+	})
 	if !reveal {
 		for _, section := range []string{"mirrors", "config"} {
 			each(child(root, section), func(key, _ *yaml.Node) { key.Value = redactURL(key.Value) })
