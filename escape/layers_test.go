@@ -43,16 +43,18 @@ func decodesTo(scalar, s string) error {
 }
 
 // blockDecodesTo checks a literal block at two depths, in a mapping and in a list.
-func blockDecodesTo(s string) error {
-	top, err := YAMLBlock(s, 0)
+func blockDecodesTo(s string) error { return blockDecodesToBy(YAMLBlock, s) }
+
+func blockDecodesToBy(block func(s string, parent int) (string, error), s string) error {
+	top, err := block(s, 0)
 	if err != nil {
 		return err
 	}
-	deep, err := YAMLBlock(s, 4)
+	deep, err := block(s, 4)
 	if err != nil {
 		return err
 	}
-	item, err := YAMLBlock(s, 2)
+	item, err := block(s, 2)
 	if err != nil {
 		return err
 	}

@@ -238,6 +238,9 @@ func TestLiveWithoutSed(t *testing.T) {
 	})
 }
 
+// sequences are at the edges of UTF-8.
+var sequences = []string{"é", "\u0800", "\u3000", "\ud7ff", "\U00010000", "\U00050000", "\U0010ffff", "\xc2", "\xc2\xc2\x80", "\xc3\xc3\xa9\xa9", "\xe0\x9f\xbf", "\xe0\xa0\x80", "\xed\x9f\xbf", "\xed\xa0\x80", "\xef\xbf\xbd", "\xf0\x8f\xbf\xbf", "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xc0\x80", "\xc1\xbf", "\xe2\x80", "\xe2\x80\xe2\x80\xa8\xa8", "\xf1\x80\x80\x80\x80", "a\n\xff\nb"}
+
 // TestYAMLFunction runs the script's own YAML encoder on many values, with each
 // sed that is there.
 func TestYAMLFunction(t *testing.T) {
@@ -251,7 +254,7 @@ func TestYAMLFunction(t *testing.T) {
 	for c := 1; c < 256; c++ {
 		values = append(values, "a"+string([]byte{byte(c)})+"b")
 	}
-	values = append(values, []string{"\xc2", "\xc2\xc2\x80", "\xc3\xc3\xa9\xa9", "\xe0\x9f\xbf", "\xe0\xa0\x80", "\xed\x9f\xbf", "\xed\xa0\x80", "\xef\xbf\xbd", "\xf0\x8f\xbf\xbf", "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xc0\x80", "\xc1\xbf", "\xe2\x80", "\xe2\x80\xe2\x80\xa8\xa8", "\xf1\x80\x80\x80\x80", "a\n\xff\nb", strings.Repeat("x\n", 3000)}...)
+	values = append(append(values, sequences...), strings.Repeat("x\n", 3000))
 	for r := rune(0x80); r < 0x110000; r = r*5/4 + 1 {
 		if r < 0xd800 || r > 0xdfff {
 			values = append(values, "<"+string(r)+">")
