@@ -79,7 +79,11 @@ func problemsIn(err error, docs ...document) mirrors.Findings {
 			if e.Fix != "" {
 				fix = "want " + inFlags(e.Fix)
 			}
-			findings = append(findings, known.finding(ruleConfiguration, e.Path, e.Line, e.Reason, fix))
+			path := e.Path
+			if path == "" && e.Line == 0 {
+				path = known.named(e.Reason)
+			}
+			findings = append(findings, known.finding(ruleConfiguration, path, e.Line, e.Reason, fix))
 		default:
 			findings = append(findings, machineryFindings(known, err)...)
 		}
@@ -232,10 +236,10 @@ func layoutOf(docs []document) layout {
 // where that is known better.
 func (l layout) finding(rule, path string, line int, message, fix string) mirrors.Finding {
 	f := mirrors.Finding{Rule: rule, Severity: mirrors.SeverityError, Path: path, Line: line, Message: message, Fix: fix}
-	plain := strings.TrimPrefix(plainKey.ReplaceAllString(path, ".$1"), ".")
-	for around := plain; around != ""; {
+	exact := plain(path)
+	for around := exact; around != ""; {
 		if node := l.nodes[around]; node != nil {
-			if around == plain || node.Line > line {
+			if around == exact || node.Line > line {
 				f.Line, f.Column = node.Line, node.Column
 			}
 			return f
@@ -243,6 +247,33 @@ func (l layout) finding(rule, path string, line int, message, fix string) mirror
 		around = around[:max(0, strings.LastIndexAny(around, ".[:"))]
 	}
 	return f
+}
+
+// named is the path of the entry that a text names as Talos names documents, such
+// as RegistryTLSConfig/m.internal; of the legacy one when there is no document.
+func (l layout) named(text string) string {
+	m := documentName.FindStringSubmatch(text)
+	if m == nil {
+		return ""
+	}
+	for _, path := range []string{
+		fmt.Sprintf("%s %q", m[1], m[2]),
+		fmt.Sprintf("machine.registries."+legacyOf[m[1]], m[2]),
+	} {
+		if l.nodes[plain(path)] != nil {
+			return path
+		}
+	}
+	return ""
+}
+
+var legacyOf = map[string]string{"RegistryMirrorConfig": "mirrors[%q]", "RegistryAuthConfig": "config[%q].auth", "RegistryTLSConfig": "config[%q].tls"}
+
+var documentName = regexp.MustCompile(`\b(Registry(?:Mirror|Auth|TLS)Config)/(\S+): `)
+
+// plain writes a path as keys does.
+func plain(path string) string {
+	return strings.TrimPrefix(plainKey.ReplaceAllString(path, ".$1"), ".")
 }
 
 // plainKey is a key in quotes that keys writes without.

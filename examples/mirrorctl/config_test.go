@@ -32,6 +32,10 @@ func TestConfigurationPlaces(t *testing.T) {
 			`:9:13: error: RegistryMirrorConfig "b": endpoints[0].url: empty (want an http or https URL) [configuration]`,
 			`:13:1: error: hostnme: unknown key (want a key that Talos 1.13.9 knows) [unknown-key]`,
 		}},
+		{"what Talos would refuse", "migrate", "version: v1alpha1\nmachine:\n  type: worker\n  registries:\n    config:\n      a.internal: {tls: {ca: bm8gUEVN}}\n      b.internal:5000:\n        tls:\n          ca: bm8gUEVN\ncluster: {}\n", []string{
+			`:6:20: error: machine.registries.config["a.internal"].tls: Talos would refuse the result: RegistryTLSConfig/a.internal: ca must be a valid PEM-encoded certificate [configuration]`,
+			`:8:9: error: machine.registries.config["b.internal:5000"].tls: Talos would refuse the result: RegistryTLSConfig/b.internal:5000: ca must be a valid PEM-encoded certificate [configuration]`,
+		}},
 		{"a name that is not shown", "read", "machine:\n  registries:\n    mirrors:\n      https://u:hunter2@m.internal: null\n", []string{
 			`:4:0: error: machine.registries.mirrors["https://[redacted]@m.internal"]: null, which Talos refuses (want endpoints) [configuration]`,
 		}},
