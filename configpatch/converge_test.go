@@ -25,6 +25,17 @@ func TestConvergeGolden(t *testing.T) {
 	document := func(kind, name, rest string) string {
 		return fmt.Sprintf("version: v1alpha1\nmachine: {}\n---\napiVersion: v1alpha1\nkind: %s\nname: %q\n%s", kind, name, rest)
 	}
+	harbor := map[string]mirrors.HostConfig{"harbor.example.com": fullSet(t).Config["harbor.example.com"]}
+	whole := func(set mirrors.Set, form configpatch.Form) []byte {
+		patch, err := configpatch.Merge(set, version(t, "1.13"), configpatch.WithForm(form))
+		require.NoError(t, err)
+		return patch.Bytes()
+	}
+	fullDocuments := whole(fullSet(t), configpatch.Documents)
+	withHost := fullSet(t)
+	withHost.Config["[fd00::4]:5000"] = mirrors.HostConfig{Auth: &mirrors.Auth{Username: "u", Password: mirrors.NewSecret("made-up")}, TLS: &mirrors.TLS{InsecureSkipVerify: true}}
+	fullLegacy := whole(withHost, configpatch.Legacy)
+
 	// In both forms, with the documents as they are to be.
 	const bothForms = `version: v1alpha1
 machine:
@@ -110,6 +121,34 @@ insecureSkipVerify: true
 		{name: "documents-auth-1.14", config: document("RegistryAuthConfig", "a.example.com", "auth: bWFkZTp1cA==\n"), set: auth("a.example.com", mirrors.Auth{IdentityToken: mirrors.NewSecret("made-up")}),
 			version: "1.14", changes: "auth a.example.com: changed"},
 		{name: "documents-remove", config: document("RegistryTLSConfig", "a.example.com", "insecureSkipVerify: true\n"), version: "1.13", changes: "tls a.example.com: removed"},
+		{name: "documents-beside", config: document("RegistryMirrorConfig", "quay.io", "endpoints: [{url: 'https://q.example.com'}]\n"),
+			set: mirrors.Set{
+				Mirrors: map[string]mirrors.Mirror{"ghcr.io": {Endpoints: abc[:1], SkipFallback: true}},
+				Config:  map[string]mirrors.HostConfig{"a.example.com": {Auth: &mirrors.Auth{IdentityToken: mirrors.NewSecret("made-up")}, TLS: fullSet(t).Config["harbor.example.com"].TLS}},
+			},
+			version: "1.13", opts: []configpatch.Option{configpatch.Own("ghcr.io", "a.example.com")},
+			changes: "mirror ghcr.io: added, auth a.example.com: added, tls a.example.com: added", reboot: true},
+		{name: "documents-endpoints-deleted", config: document("RegistryMirrorConfig", "ghcr.io", "endpoints: [{url: 'https://a.example.com'}]\nskipFallback: true\n"),
+			set: mirror("ghcr.io", mirrors.Mirror{}), version: "1.13", changes: "mirror ghcr.io: changed"},
+		{name: "documents-skip-fallback", config: document("RegistryMirrorConfig", "ghcr.io", "endpoints: [{url: 'https://a.example.com'}]\n"),
+			set: mirror("ghcr.io", mirrors.Mirror{Endpoints: abc[:1], SkipFallback: true}), version: "1.13", changes: "mirror ghcr.io: changed"},
+		{name: "documents-tls-deleted", config: "version: v1alpha1\nmachine: {}\n---\n" + string(fullDocuments),
+			set:     mirrors.Set{Config: map[string]mirrors.HostConfig{"harbor.example.com": {Auth: fullSet(t).Config["harbor.example.com"].Auth, TLS: &mirrors.TLS{InsecureSkipVerify: true}}}},
+			version: "1.13", opts: []configpatch.Option{configpatch.Own("harbor.example.com")}, changes: "tls harbor.example.com: changed"},
+		{name: "documents-config-removed", config: "version: v1alpha1\nmachine: {}\n---\n" + string(fullDocuments),
+			version: "1.13", opts: []configpatch.Option{configpatch.Own("harbor.example.com")}, changes: "auth harbor.example.com: removed, tls harbor.example.com: removed", reboot: true},
+		{name: "moved-config-to-documents", config: string(fullLegacy), set: mirrors.Set{Config: harbor}, version: "1.13",
+			opts:    []configpatch.Option{configpatch.WithForm(configpatch.Documents), configpatch.Own("harbor.example.com")},
+			changes: "auth harbor.example.com: moved, tls harbor.example.com: moved"},
+		{name: "moved-config-to-legacy", config: "version: v1alpha1\nmachine: {}\n---\n" + string(fullDocuments), set: mirrors.Set{Config: harbor}, version: "1.13",
+			opts:    []configpatch.Option{configpatch.WithForm(configpatch.Legacy), configpatch.Own("harbor.example.com")},
+			changes: "auth harbor.example.com: moved, tls harbor.example.com: moved"},
+		{name: "legacy-brackets-config", config: string(fullLegacy),
+			set:     mirrors.Set{Config: map[string]mirrors.HostConfig{"[fd00::4]:5000": {Auth: &mirrors.Auth{IdentityToken: mirrors.NewSecret("made-up")}}}},
+			version: "1.11.6", opts: []configpatch.Option{configpatch.Own("[fd00::4]:5000")}, changes: "auth [fd00::4]:5000: changed, tls [fd00::4]:5000: removed", reboot: true},
+		{name: "legacy-override", config: legacyBase("    mirrors: {ghcr.io: {endpoints: [https://a.example.com/v2]}}\n"),
+			set:     mirror("ghcr.io", mirrors.Mirror{Endpoints: []mirrors.Endpoint{{URL: "https://a.example.com/v2", OverridePath: true}}}),
+			version: "1.11.6", changes: "mirror ghcr.io: changed"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			plan, err := configpatch.Converge([]byte(tt.config), tt.set, version(t, tt.version), tt.opts...)

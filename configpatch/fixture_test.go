@@ -8,9 +8,12 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"flag"
+	"fmt"
+	"io/fs"
 	"math/big"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -23,9 +26,39 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
+// goldens are the files that a test has compared with.
+var goldens sync.Map
+
+// TestMain fails when a whole run leaves a golden file that no test uses.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	whole := flag.Lookup("test.run").Value.String()+flag.Lookup("test.skip").Value.String()+flag.Lookup("test.list").Value.String()+flag.Lookup("test.fuzz").Value.String() == "" &&
+		flag.Lookup("test.fuzzworker").Value.String() == "false"
+	for _, dir := range []string{"converge", "merge", "migrate", "read", "replace"} {
+		if !whole || code != 0 {
+			break
+		}
+		if err := filepath.WalkDir(filepath.Join("testdata", dir), func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() {
+				return err
+			}
+			name := strings.TrimPrefix(filepath.ToSlash(path), "testdata/")
+			if _, used := goldens.Load(name); !used {
+				return fmt.Errorf("no test uses the golden file %s", name)
+			}
+			return nil
+		}); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
 // golden compares with testdata/NAME, or writes it with -update.
 func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
+	goldens.Store(name, true)
 	file := filepath.Join("testdata", filepath.FromSlash(name))
 	if *update {
 		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
