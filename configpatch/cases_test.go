@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/mirrorpatch/mirrorpatch/configpatch"
+	"github.com/mirrorpatch/mirrorpatch/mirrors"
 )
 
 var (
@@ -34,13 +36,18 @@ func TestWriteCases(t *testing.T) {
 	if *writeCases == "" {
 		t.Skip("only writes a file: -write-cases FILE")
 	}
-	v := version(t, map[int]string{11: "1.11.6", 12: "1.12.5"}[*forMinor])
 	file, err := os.Create(*writeCases)
 	require.NoError(t, err)
 	out := json.NewEncoder(file)
 	for n := range *cases {
+		judged := func(kind string, base []byte, patch string) []byte {
+			after := applyPatches(t, base, patch)
+			require.NoError(t, out.Encode(judgedCase{fmt.Sprint(kind, " ", n), string(base), [][]string{{patch}}, string(after)}))
+			return after
+		}
 		m := newMaker(n)
 		m.minor = *forMinor
+		v := version(t, map[int]string{11: "1.11.6", 12: "1.12.5"}[*forMinor])
 		form := configpatch.Legacy
 		if m.minor >= 12 && m.chance(60) {
 			form = configpatch.Documents
@@ -61,17 +68,55 @@ func TestWriteCases(t *testing.T) {
 			require.NoError(t, out.Encode(c))
 		}
 
+		// A configuration that has none of the Set's keys, as Merge wants it.
+		if form == configpatch.Documents || b.legacy { // without v1alpha1 the legacy form makes a stub of it
+			set = over(set, mirrors.Set{}, has(effective(t, b.data)))
+			if patch, err := configpatch.Merge(set, v, configpatch.WithForm(form)); err == nil {
+				judged("merge", b.data, string(patch.Bytes()))
+			} else {
+				require.ErrorContains(t, err, "no entry")
+			}
+		}
+
 		b = m.base(t, m.set(true, true, 30), m.set(false, true, 20))
-		set = m.near(effective(t, b.data), true)
+		before := effective(t, b.data)
+		set = m.near(before, true)
 		if set.Check().Err() != nil {
 			continue
 		}
-		plan, err := configpatch.Converge(b.data, set, v, configpatch.WithForm(form))
-		if err != nil || plan.Patch == nil {
-			continue // the property tests say which errors there may be
+		opts, kind := []configpatch.Option{configpatch.WithForm(form)}, "converge"
+		if m.chance(50) {
+			var names []string
+			for _, k := range slices.Concat(registries, httpsHosts, httpHosts) {
+				if m.chance(60) {
+					names = append(names, k)
+				}
+			}
+			foreign := func(_, k string) bool { return !slices.Contains(names, k) }
+			set = over(set, mirrors.Set{}, foreign)
+			opts, kind = append(opts, configpatch.Own(names...)), "own"
 		}
-		p := string(plan.Patch.Bytes())
-		require.NoError(t, out.Encode(judgedCase{fmt.Sprint("converge ", n), string(b.data), [][]string{{p}}, string(applyPatches(t, b.data, p))}))
+		if m.minor == 12 && m.chance(50) {
+			v = version(t, "1.12.4") // endpoints are not deleted by their URL
+		}
+		plan, err := configpatch.Converge(b.data, set, v, opts...)
+		if err != nil {
+			none := form == configpatch.Legacy && strings.Contains(err.Error(), "no v1alpha1 document")
+			empty := len(set.Mirrors) == 0 && strings.Contains(err.Error(), "nothing is left")
+			require.True(t, !b.legacy && (none || empty), "%v", err)
+		} else if plan.Patch != nil {
+			after := judged(kind, b.data, string(plan.Patch.Bytes()))
+			again, err := configpatch.Converge(after, set, v, opts...)
+			require.NoError(t, err)
+			require.Nil(t, again.Patch)
+		}
+
+		// Migrate makes one patch, and the node of the older version reads the result.
+		if m.minor == 12 {
+			after, err := configpatch.Migrate(b.data)
+			require.NoError(t, err)
+			require.NoError(t, out.Encode(judgedCase{fmt.Sprint("migrate ", n), string(after), [][]string{{}}, string(b.data)}))
+		}
 	}
 	require.NoError(t, file.Close())
 }

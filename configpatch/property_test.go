@@ -680,6 +680,10 @@ func TestConvergeProperties(t *testing.T) {
 				v = version(t, "1.12.0")
 			}
 		}
+		byURL := true // Talos deletes one endpoint of a document by its URL from 1.12.5 on
+		if v == version(t, "1.13.9") && m.chance(50) {
+			v, byURL = version(t, "1.12.4"), false
+		}
 		if m.chance(50) {
 			names := map[string]bool{}
 			for _, k := range slices.Concat(registries, httpsHosts, httpHosts) {
@@ -722,6 +726,9 @@ func TestConvergeProperties(t *testing.T) {
 			return
 		}
 		text := string(plan.Patch.Bytes())
+		if !byURL {
+			assert.NotContains(t, text, "\n      $patch: delete", "of an endpoint")
+		}
 		after := applyPatches(t, b.data, text)
 		assert.Equal(t, string(after), string(plan.Result()))
 		sameSet(t, want, effective(t, after), text)

@@ -1,4 +1,4 @@
-// Package machinery tests the patches with the machinery of Talos 1.12.5: the
+// Package machinery tests the patches with the machinery of Talos 1.12.5:
 // both forms.
 package machinery
 

@@ -16,6 +16,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/siderolabs/talos/pkg/machinery/config/configloader"
@@ -49,26 +51,35 @@ func Run(t *testing.T, root string, minor, cases int) {
 		t.Fatal(err)
 	}
 	defer in.Close()
-	judged := 0
-	for lines := json.NewDecoder(bufio.NewReader(in)); ; judged++ {
+	judged := map[string]int{} // by kind
+	for lines := json.NewDecoder(bufio.NewReader(in)); ; {
 		var c Case
 		if err := lines.Decode(&c); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
 			t.Fatal(err)
 		}
+		kind, _, _ := strings.Cut(c.Name, " ")
+		judged[kind]++
 		if err := c.Judge(); err != nil {
 			t.Errorf("%s: %v\n%s", c.Name, err, c.Base)
 		}
 	}
-	if judged < cases/2 {
-		t.Errorf("only %d cases were judged", judged)
+	kinds := []string{"replace", "merge", "converge", "own"}
+	if minor >= 12 {
+		kinds = append(kinds, "migrate")
 	}
-	t.Logf("%d cases judged", judged)
+	for _, kind := range kinds {
+		if judged[kind] < cases/8 {
+			t.Errorf("only %d cases of %s were judged", judged[kind], kind)
+		}
+	}
+	t.Logf("cases judged: %v", judged)
 }
 
 // Judge applies each sequence and compares what the result says about
-// registries, and that it says nothing else than before otherwise.
+// registries, that it says nothing else than before otherwise, and that it
+// Validate finds nothing that it did not find before.
 func (c Case) Judge() error {
 	want, _, err := parts([]byte(c.Want))
 	if err != nil {
@@ -82,10 +93,24 @@ func (c Case) Judge() error {
 	if err != nil {
 		return err
 	}
+	knownWrong, whole, err := invalid(before)
+	if err != nil {
+		return err
+	}
 	for i, patches := range c.Sequences {
 		result, err := apply(c.Base, patches)
 		if err != nil {
 			return fmt.Errorf("sequence %d: %w", i, err)
+		}
+		wrong, _, err := invalid(result)
+		if err != nil {
+			return fmt.Errorf("sequence %d: %w", i, err)
+		}
+		for _, line := range wrong {
+			// Without a machine Validate stops early: what it says about an empty one is new.
+			if !slices.Contains(knownWrong, line) && (whole || strings.Contains(strings.ToLower(line), "registr")) {
+				return fmt.Errorf("sequence %d: does not validate any more: %s", i, line)
+			}
 		}
 		got, gotRest, err := parts(result)
 		if err != nil {
@@ -124,6 +149,37 @@ func apply(base string, patches []string) (result []byte, err error) {
 		return nil, err
 	}
 	return out.Bytes()
+}
+
+// metalMode is the mode in which Talos validates a configuration for bare metal.
+type metalMode struct{}
+
+func (metalMode) String() string        { return "metal" }
+func (metalMode) RequiresInstall() bool { return true }
+func (metalMode) InContainer() bool     { return false }
+
+// invalid returns what Validate says about a configuration, and whether there
+// is a machine in it.
+func invalid(data []byte) (lines []string, machine bool, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("machinery panics: %v", r)
+		}
+	}()
+	cfg, err := configloader.NewFromBytes(data)
+	if err != nil {
+		return nil, false, err
+	}
+	raw := cfg.RawV1Alpha1()
+	if _, err := cfg.Validate(metalMode{}); err != nil {
+		for line := range strings.SplitSeq(err.Error(), "\n") {
+			line = strings.TrimPrefix(strings.TrimSpace(line), "* ")
+			if line != "" && !strings.HasSuffix(line, "occurred:") {
+				lines = append(lines, line)
+			}
+		}
+	}
+	return lines, raw != nil && raw.MachineConfig != nil, nil
 }
 
 // parts takes a configuration apart: what counts about registries, a document
