@@ -34,12 +34,12 @@ func ran(t testing.TB, sh shelltest.Shell, script string) bool {
 }
 
 // TestLitInShells asks the shells themselves whether a word behind a literal
-// that Lit accepts, of its table and of random pieces, is a word.
+// that Lit accepts, of its table and random ones in one piece or two, is a word.
 func TestLitInShells(t *testing.T) {
-	var accepted []string
+	var accepted [][]constant // pieces that stand one behind the other
 	for _, c := range literals {
 		if c.want == "" {
-			accepted = append(accepted, string(c.in))
+			accepted = append(accepted, []constant{c.in})
 		}
 	}
 	atoms := []string{" ", " ", "\n", "\t", ";", "&", "|", "<", ">", ">&", "<&", "2", "1", "-", "#", "# ", "(", ")", "()", "{", "}", "[", "]", "[[ ", "]]", "=", "~", ":", "!", "*", "?", "%", "^", "+", "@", ",", "/", ".",
@@ -51,16 +51,25 @@ func TestLitInShells(t *testing.T) {
 		for range 1 + random.IntN(7) {
 			b.WriteString(atoms[random.IntN(len(atoms))])
 		}
-		if s := b.String(); len(Lit(constant(s)).errs) == 0 {
+		s := constant(b.String())
+		half := random.IntN(len(s) + 1)
+		if len(Lit(s).errs) == 0 {
 			n++
-			accepted = append(accepted, s)
+			accepted = append(accepted, []constant{s})
+		} else if len(Join(Lit(s[:half]), Lit(s[half:])).errs) == 0 {
+			n++
+			accepted = append(accepted, []constant{s[:half], s[half:]})
 		}
 	}
 	shelltest.Each(t, func(t *testing.T, sh shelltest.Shell) {
 		t.Parallel()
 		for _, s := range accepted {
+			var pieces []Shell
+			for _, piece := range s {
+				pieces = append(pieces, Lit(piece))
+			}
 			for _, p := range payloads {
-				both := Join(Lit(constant(s)), Word(p), Lit("\n"))
+				both := Join(append(pieces, Word(p), Lit("\n"))...)
 				if len(both.errs) > 0 {
 					continue
 				}
