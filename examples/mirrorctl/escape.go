@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -29,7 +30,9 @@ func (t *tool) escapeCommand() *cobra.Command {
 
 What a place cannot carry is an error that names the byte. A heredoc's body
 is empty or ends in a newline: other text is refused, unless --add-newline adds
-one.
+one. What heredoc prints is for a script that begins with LC_ALL=C and export LC_ALL,
+as every script of script and job does: in a locale such as GBK, bash and ksh93
+take a byte of the text together with the escape behind it.
 The other places print no newline of their own.`,
 		Example: `  printf %s "$name" | mirrorctl escape --place word
   mirrorctl escape --place heredoc < patch.yaml > apply.sh`,
@@ -84,11 +87,14 @@ func (t *tool) escape(place string, addNewline bool) error {
 	}
 	if err != nil {
 		// The remedies of the library are its functions; here they are places.
-		return errors.New("standard input: " + placesFor.Replace(err.Error()))
+		return errors.New("standard input: " + libraryPath.ReplaceAllString(placesFor.Replace(err.Error()), ""))
 	}
 	t.result.WriteString(out)
 	return nil
 }
+
+// libraryPath is where the library says in which of its arguments a text stood; here there is one text.
+var libraryPath = regexp.MustCompile(`(?m)^(cmd|body|parts)(\[\d+\])?: `)
 
 var placesFor = strings.NewReplacer("use HeredocQuoted or Word", "want --place heredoc-quoted or --place word")
 

@@ -96,7 +96,7 @@ func (tf *templateFlags) template(t *tool) (reconcile.Template, error) {
 	}
 	patch, err := configpatch.Merge(source.Set, tf.setting.version.version, tf.setting.options()...)
 	if err != nil {
-		return none, inFile(tf.input.file, err)
+		return none, inCall(tf.input.file, err)
 	}
 	name := tf.name
 	if tf.group != "" {
