@@ -5,9 +5,9 @@ package configpatch
 import (
 	"fmt"
 	"net/url"
+	"os"
 	"testing"
 
-	"github.com/siderolabs/crypto/x509"
 	talosconfig "github.com/siderolabs/talos/pkg/machinery/config/config"
 	"github.com/siderolabs/talos/pkg/machinery/config/container"
 	"github.com/siderolabs/talos/pkg/machinery/config/encoder"
@@ -19,8 +19,12 @@ import (
 )
 
 // benchSet has n mirrors of two endpoints each, credentials for every fourth
-// host and TLS settings for every eighth.
-func benchSet(n int) mirrors.Set {
+// host and a CA for every eighth.
+func benchSet(b testing.TB, n int) mirrors.Set {
+	ca, err := os.ReadFile("testdata/cert.pem")
+	if err != nil {
+		b.Fatal(err)
+	}
 	set := mirrors.Set{Mirrors: map[string]mirrors.Mirror{}, Config: map[string]mirrors.HostConfig{}}
 	for i := range n {
 		name, host := fmt.Sprintf("registry-%04d.example.com", i), fmt.Sprintf("cache-%04d.mirrors.internal:5000", i)
@@ -31,7 +35,7 @@ func benchSet(n int) mirrors.Set {
 		if i%4 == 0 {
 			c := mirrors.HostConfig{Auth: &mirrors.Auth{Username: "robot$mirror", Password: mirrors.NewSecret("made-up \"pass\" word")}}
 			if i%8 == 0 {
-				c.TLS = &mirrors.TLS{InsecureSkipVerify: true}
+				c.TLS = &mirrors.TLS{CA: mirrors.PEM(ca)}
 			}
 			set.Config[host] = c
 		}
@@ -52,10 +56,7 @@ func machineryLegacy(set mirrors.Set) (*container.Container, error) {
 	for host, c := range set.Config {
 		out := &v1alpha1.RegistryConfig{RegistryAuth: &v1alpha1.RegistryAuthConfig{RegistryUsername: c.Auth.Username, RegistryPassword: c.Auth.Password.Reveal()}}
 		if c.TLS != nil {
-			out.RegistryTLS = &v1alpha1.RegistryTLSConfig{TLSInsecureSkipVerify: &c.TLS.InsecureSkipVerify}
-			if id := c.TLS.ClientIdentity; id != nil {
-				out.RegistryTLS.TLSClientIdentity = &x509.PEMEncodedCertificateAndKey{Crt: []byte(id.Certificate), Key: []byte(id.Key.Reveal())}
-			}
+			out.RegistryTLS = &v1alpha1.RegistryTLSConfig{TLSCA: v1alpha1.Base64Bytes(c.TLS.CA)}
 		}
 		r.RegistryConfig[host] = out
 	}
@@ -84,7 +85,7 @@ func machineryDocuments(set mirrors.Set) (*container.Container, error) {
 		docs = append(docs, auth)
 		if set.Config[host].TLS != nil {
 			tls := cri.NewRegistryTLSConfigV1Alpha1(host)
-			tls.TLSInsecureSkipVerify = new(true)
+			tls.TLSCA = string(set.Config[host].TLS.CA)
 			docs = append(docs, tls)
 		}
 	}
@@ -97,7 +98,7 @@ func machineryDocuments(set mirrors.Set) (*container.Container, error) {
 func BenchmarkRender(b *testing.B) {
 	for _, form := range []Form{Legacy, Documents} {
 		for _, n := range []int{10, 100, 1000} {
-			set := benchSet(n)
+			set := benchSet(b, n)
 			b.Run(fmt.Sprintf("%s/%d/render", form, n), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
@@ -129,7 +130,7 @@ func BenchmarkMerge(b *testing.B) {
 	v := Version{major: 1, minor: 13}
 	for _, form := range []Form{Legacy, Documents} {
 		for _, n := range []int{10, 100, 1000} {
-			set := benchSet(n)
+			set := benchSet(b, n)
 			b.Run(fmt.Sprintf("%s/%d", form, n), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {

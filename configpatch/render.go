@@ -34,12 +34,12 @@ func render(set mirrors.Set, form Form) []byte {
 		hosts = append(hosts, host)
 		size += 160 + 2*len(host)
 		if a := c.Auth; a != nil {
-			size += 160 + 2*(len(a.Username)+len(a.Password.Reveal())+len(a.Auth.Reveal())+len(a.IdentityToken.Reveal()))
+			size += 160 + 2*len(a.Username) + room(a.Password, 40) + room(a.Auth, 60) + room(a.IdentityToken, 400)
 		}
 		if t := c.TLS; t != nil {
 			size += 240 + 2*len(t.CA)
 			if id := t.ClientIdentity; id != nil {
-				size += 2 * (len(id.Certificate) + len(id.Key.Reveal()))
+				size += 2*len(id.Certificate) + room(id.Key, 2600)
 			}
 		}
 	}
@@ -49,6 +49,14 @@ func render(set mirrors.Set, form Form) []byte {
 		return appendDocuments(make([]byte, 0, size), set, names, hosts)
 	}
 	return appendLegacy(make([]byte, 0, size), set, names, hosts)
+}
+
+// room is about what a secret needs. To reveal it takes longer than to write it.
+func room(s mirrors.Secret, usual int) int {
+	if s.IsZero() {
+		return 0
+	}
+	return usual
 }
 
 // appendLegacy writes the Set as machine.registries. Of a mirror's endpoints,
