@@ -163,6 +163,7 @@ func TestErrorsHoldNoSecret(t *testing.T) {
 		"machine: {registries: {config: {h: {tls: {insecureSkipVerify: \"m` into a\"}}}}}":                                                            "line 1: cannot construct !!str [redacted] into bool",
 		"machine: {registries: {config: {h: {auth: {password: *made}}}}}":                                                                             "unknown anchor: a text that begins with * wants quotes",
 		"machine: {registries: {mirrors: {'https://u:made@h': {endpoint: x}}}}":                                                                       `unknown keys: machine.registries.mirrors["https://[redacted]@h"].endpoint`,
+		"machine: {registries: {config: {h: {auth: {username: u, made}}}}}":                                                                           `unknown keys: machine.registries.config.h.auth[[redacted]]`,
 		"machine: {registries: {mirrors: {a: {'https://u:made@h': x}}}}":                                                                              `unknown keys: machine.registries.mirrors.a["https://[redacted]@h"]`,
 		"machine: {registries: {mirrors: {'https://u:made@h': {}, 'https://u:made@h': {}}}}":                                                          `https://[redacted]@h`,
 		"apiVersion: v1alpha1\nkind: RegistryMirrorConfig\nname: 'https://u:made@h'\nfoo: 1\n":                                                        "RegistryMirrorConfig/https://[redacted]@h (line 1)",

@@ -141,6 +141,8 @@ func keyPaths(listing string) (paths []string) {
 		case n.Kind == yaml.MappingNode && len(n.Content) > 0:
 			each(n, func(key, value *yaml.Node) {
 				switch {
+				case value.Tag == "!!null": // it may be a value that was written without its key
+					walk(value, path+"[[redacted]]")
 				case !plainKey.MatchString(key.Value):
 					walk(value, fmt.Sprintf("%s[%q]", path, redactURL(key.Value)))
 				case path == "":
