@@ -33,6 +33,7 @@ var fileRules = []mirrors.Rule{
 	{Name: ruleSkeleton, Severity: "error", Finds: "a skeleton that cannot be carried, or that does not use an input", Reason: "What is applied would not be what the file says.", Fix: "Write what the message wants."},
 	{Name: ruleOwnRegistries, Severity: "error", Finds: "registries in a skeleton", Reason: "The patch beside it would append to their lists, and containerd ignores a registry with an endpoint twice.", Fix: "Write all of them into the file that -f names."},
 	{Name: ruleOlderNodes, Severity: "warning", Finds: "cozystack values whose talos.version is older than --talos-version", Reason: "The nodes may not know the form that is written, or what it says.", Fix: "Give the older of client and node as --talos-version."},
+	{Name: "replace-blind", Severity: "warning", Finds: "what the patches of --mode replace cannot do without knowing the configuration", Reason: "An entry that they cannot name or delete stays where there is one.", Fix: "Use plan, which knows the configuration, where that matters."},
 }
 
 // inConfig turns what Talos's code says of a machine configuration, or of a
