@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -164,12 +163,10 @@ func TestAliasBomb(t *testing.T) {
 		merges += fmt.Sprintf("x%d: &x%d {<<: [%s]}\n", i, i, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*x%d,", i-1), 9), ","))
 	}
 	for _, in := range []string{b.String(), merges + "mirrors: {<<: *x18}\n"} {
-		start := time.Now()
-		_, err := Decode([]byte(in))
+		_, err := Decode([]byte(in)) // without the bound it would not come back
 		var e *Error
 		require.ErrorAs(t, err, &e)
 		assert.Len(t, byRule(e.Findings, "input-size"), 1)
-		assert.Less(t, time.Since(start), 5*time.Second)
 	}
 }
 
