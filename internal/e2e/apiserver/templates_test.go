@@ -1,6 +1,7 @@
 package apiserver_test
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -283,6 +284,13 @@ func TestTemplates(t *testing.T) {
 					spec := got.Spec.Template.Spec
 					if got.APIVersion != "bootstrap.cluster.x-k8s.io/"+apiVersion || got.Metadata.Annotations["example.com/note"] != hostile || spec.TalosVersion != template.TalosVersion {
 						t.Errorf("the server has %+v", got)
+					}
+					generate := cmp.Or(template.GenerateType, "worker")
+					if template.Skeleton != "" {
+						generate = "none" // with another one the provider would ignore data
+					}
+					if spec.GenerateType != generate {
+						t.Errorf("generateType %q, want %q", spec.GenerateType, generate)
 					}
 					var patches []string
 					for _, p := range template.StrategicPatches {

@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -207,8 +206,8 @@ func (c Cluster) Start(t *testing.T, p Pod, files Files, sh []string) Result {
 	command = append(append([]string{}, sh...), command[1:]...)
 
 	// Everybody may enter: the user of the container is nobody here.
-	dir := t.TempDir()
-	for d := dir; d != os.TempDir() && d != "/"; d = path.Dir(d) {
+	dir, top := t.TempDir(), filepath.Clean(os.TempDir()) // top is everybody's, and stays as it is
+	for d := filepath.Clean(dir); strings.HasPrefix(d, top+"/"); d = filepath.Dir(d) {
 		if err := os.Chmod(d, 0o755); err != nil {
 			t.Fatal(err)
 		}
