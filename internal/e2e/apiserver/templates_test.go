@@ -243,6 +243,8 @@ func TestTemplates(t *testing.T) {
 		{"replace", reconcile.Template{TalosVersion: "v1.13", GenerateType: "controlplane", StrategicPatches: replace(t, set, "v1.13")}, set, reconcile.InCommand},
 		{"credentials", reconcile.Template{TalosVersion: "v1.13", StrategicPatches: merge(t, withCredentials(), "v1.13")}, withCredentials(), reconcile.InSecret},
 		{"skeleton", reconcile.Template{TalosVersion: "v1.13", Skeleton: skeleton, Inputs: inputs()}, mirrors.Set{}, reconcile.InCommand},
+		// What mirrorctl refuses and the library carries: registries in the skeleton itself.
+		{"skeleton-with-registries", reconcile.Template{TalosVersion: "v1.13", Skeleton: skeleton + "---\n" + string(merge(t, set, "v1.13")[0]), Inputs: inputs()}, set, reconcile.InCommand},
 		{"skeleton-and-patches", reconcile.Template{TalosVersion: "v1.13", Skeleton: skeleton, Inputs: inputs(), StrategicPatches: merge(t, withCredentials(), "v1.13")}, withCredentials(), reconcile.InSecret},
 		{"large", reconcile.Template{TalosVersion: "v1.13", StrategicPatches: merge(t, large(), "v1.13")}, large(), reconcile.InConfigMap},
 	} {

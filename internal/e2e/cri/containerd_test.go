@@ -217,10 +217,12 @@ address = %[4]q
 snapshotter = "native"
 [plugins."io.containerd.cri.v1.images".registry]
 config_path = %[5]q
+[plugins."io.containerd.cri.v1.runtime".cni]
+conf_dir = %[6]q
 [[plugins."io.containerd.transfer.v1.local".unpack_config]]
 platform = "linux/amd64"
 snapshotter = "native"
-`, n.file("root"), n.file("state"), socket, n.file("t.sock"), certsD)
+`, n.file("root"), n.file("state"), socket, n.file("t.sock"), certsD, n.file("cni"))
 	if err := errors.Join(
 		os.WriteFile(n.file("config.toml"), []byte(config), 0o600),
 		os.WriteFile(n.file("hosts"), []byte(n.hosts), 0o644),
