@@ -160,6 +160,13 @@ while [ "$mounts" -gt 0 ]; do
 	mounts=$((mounts - 1))
 done
 mount -o remount,ro "$root"
+# Not even root may write, so that what the container cannot do is not for want of rights.
+for d in / /etc /usr /programs; do
+	if touch "$root$d/written" 2>/dev/null; then
+		printf 'isolate: %s is writable\n' "$d" >&2
+		exit 99
+	fi
+done
 exec chroot "$root" setpriv --reuid "$user" --regid "$group" --clear-groups --no-new-privs --bounding-set=-all "$@"
 `
 
@@ -174,7 +181,7 @@ type Result struct {
 func (c Cluster) Start(t *testing.T, p Pod, files Files, sh []string) Result {
 	t.Helper()
 	container := p.Containers[0]
-	if !container.SecurityContext.ReadOnlyRootFilesystem || !p.SecurityContext.RunAsNonRoot || p.SecurityContext.RunAsUser == 0 {
+	if !container.SecurityContext.ReadOnlyRootFilesystem || !p.SecurityContext.RunAsNonRoot || p.SecurityContext.RunAsUser != 65532 {
 		t.Fatalf("the Pod is not as strict as this test runs it: %+v %+v", p.SecurityContext, container.SecurityContext)
 	}
 
