@@ -6,6 +6,7 @@ require (
 	github.com/containerd/containerd/v2 v2.4.2
 	github.com/google/go-containerregistry v0.22.1
 	github.com/mirrorpatch/mirrorpatch v0.0.0
+	github.com/mirrorpatch/mirrorpatch/internal/e2e/servers v0.0.0
 	github.com/siderolabs/talos/pkg/machinery v1.13.9
 	gopkg.in/yaml.v3 v3.0.1
 	helm.sh/helm/v3 v3.22.0
@@ -145,6 +146,8 @@ require (
 )
 
 replace github.com/mirrorpatch/mirrorpatch => ../..
+
+replace github.com/mirrorpatch/mirrorpatch/internal/e2e/servers => ./servers
 
 replace (
 	k8s.io/api => k8s.io/api v0.36.3

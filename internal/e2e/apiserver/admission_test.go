@@ -17,7 +17,7 @@ import (
 
 // admit creates the Pod of the Job's template, on trial: the server does
 // everything but keep it. No controller runs here that would.
-func (c *cluster) admit(t *testing.T, j job) {
+func (c cluster) admit(t *testing.T, j job) {
 	t.Helper()
 	pod := map[string]any{}
 	if err := json.Unmarshal(j.Spec.Template, &pod); err != nil {
@@ -114,7 +114,7 @@ func TestManifests(t *testing.T) {
 }
 
 // versions are those that the server has of the objects of a stream.
-func (c *cluster) versions(t *testing.T, stream string) string {
+func (c cluster) versions(t *testing.T, stream string) string {
 	t.Helper()
 	return c.must(t, []byte(stream), "get", "-f", "-", "-o", `jsonpath={range .items[*]}{.kind} {.metadata.name} {.metadata.resourceVersion}{"\n"}{end}{.kind} {.metadata.resourceVersion}`)
 }
@@ -152,11 +152,11 @@ func TestRestricted(t *testing.T) {
 				t.Fatalf("the Pod has no %s", setting)
 			}
 			delete(at, last)
-			r := c.run(c.admin, podOf(t, pod), "create", "--dry-run=server", "-n", namespace, "-f", "-")
-			if r.exit == 0 || !strings.Contains(r.stderr, `violates PodSecurity "restricted:latest"`) {
-				t.Fatalf("exit code %d, standard error: %s", r.exit, r.stderr)
+			r := c.Kubectl(c.Kubeconfig, podOf(t, pod), "create", "--dry-run=server", "-n", namespace, "-f", "-")
+			if r.Exit == 0 || !strings.Contains(r.Stderr, `violates PodSecurity "restricted:latest"`) {
+				t.Fatalf("exit code %d, standard error: %s", r.Exit, r.Stderr)
 			}
-			proved(t, "without %s the Pod is refused: %s", setting, strings.TrimSpace(r.stderr))
+			proved(t, "without %s the Pod is refused: %s", setting, strings.TrimSpace(r.Stderr))
 		})
 	}
 }

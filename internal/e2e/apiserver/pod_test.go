@@ -4,12 +4,14 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"k8s.io/kubernetes/third_party/forked/golang/expansion"
+
+	"github.com/mirrorpatch/mirrorpatch/internal/e2e/servers"
 )
 
 // job is what the server has of a Job.
@@ -46,7 +48,7 @@ var shells = map[string][]string{"dash": {"dash"}, "busybox": {"busybox", "sh"}}
 
 // container is the one container of the Job's Pod, and how it is run.
 type container struct {
-	cluster    *cluster
+	cluster    cluster
 	command    []string // after the kubelet's expansion, without /bin/sh
 	env        []string
 	kubeconfig string
@@ -55,7 +57,7 @@ type container struct {
 // container reads the Job from the server, and what the kubelet would read for
 // it: Secrets of its environment, and mounted files. It has the rights of the
 // Job's ServiceAccount.
-func (c *cluster) container(t *testing.T, j job) container {
+func (c cluster) container(t *testing.T, j job) container {
 	t.Helper()
 	var p pod
 	if err := json.Unmarshal(j.Spec.Template, &p); err != nil {
@@ -117,7 +119,7 @@ func (c *cluster) container(t *testing.T, j job) container {
 	return r
 }
 
-func (c *cluster) secret(t *testing.T, namespace, name string) map[string]string {
+func (c cluster) secret(t *testing.T, namespace, name string) map[string]string {
 	t.Helper()
 	var o struct{ Data map[string]string }
 	c.get(t, &o, "secret", name, "-n", namespace)
@@ -132,9 +134,7 @@ func (c *cluster) secret(t *testing.T, namespace, name string) map[string]string
 }
 
 // run runs the container with sh in the place of /bin/sh.
-func (r container) run(sh []string) result {
-	words := append(append([]string{}, sh...), r.command...)
-	cmd := exec.Command(words[0], words[1:]...)
-	cmd.Env = append(r.cluster.env(r.kubeconfig), r.env...)
-	return execute(cmd)
+func (r container) run(sh []string) servers.Result {
+	words := append(slices.Clone(sh), r.command...)
+	return servers.Run(append(r.cluster.Env(r.kubeconfig), r.env...), nil, words[0], words[1:]...)
 }

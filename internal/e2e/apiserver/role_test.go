@@ -38,7 +38,7 @@ func full(t *testing.T, namespace, elsewhere string) reconcile.Job {
 
 // rights are what a ServiceAccount may do in a namespace, beyond what one
 // without a Role may: "verbs of resource.group name", sorted.
-func (c *cluster) rights(t *testing.T, kubeconfig, namespace string) (rights []string) {
+func (c cluster) rights(t *testing.T, kubeconfig, namespace string) (rights []string) {
 	t.Helper()
 	review := c.post(t, kubeconfig, "selfsubjectrulesreviews", map[string]any{"namespace": namespace})
 	var r struct {
@@ -69,7 +69,7 @@ func (c *cluster) rights(t *testing.T, kubeconfig, namespace string) (rights []s
 }
 
 // may asks whether the ServiceAccount may do one thing.
-func (c *cluster) may(t *testing.T, kubeconfig string, attributes map[string]any) bool {
+func (c cluster) may(t *testing.T, kubeconfig string, attributes map[string]any) bool {
 	t.Helper()
 	var r struct {
 		Status struct {
@@ -85,7 +85,27 @@ func (c *cluster) may(t *testing.T, kubeconfig string, attributes map[string]any
 }
 
 // post has the server review a question of the one whose kubeconfig it is.
-func (c *cluster) post(t *testing.T, kubeconfig, resource string, spec map[string]any) []byte {
+func (c cluster) post(t *testing.T, kubeconfig, resource string, spec map[string]any) []byte {
+	t.Helper()
+	kinds := map[string]string{"selfsubjectrulesreviews": "SelfSubjectRulesReview", "selfsubjectaccessreviews": "SelfSubjectAccessReview"}
+	body, err := json.Marshal(map[string]any{"apiVersion": "authorization.k8s.io/v1", "kind": kinds[resource], "spec": spec})
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := c.client(t, kubeconfig).Post(c.URL+"/apis/authorization.k8s.io/v1/"+resource, "application/json", bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	var out bytes.Buffer
+	if _, err := out.ReadFrom(response.Body); err != nil || response.StatusCode != http.StatusCreated {
+		t.Fatalf("%v, %s: %s", err, response.Status, out.Bytes())
+	}
+	return out.Bytes()
+}
+
+// client speaks for the one whose kubeconfig it is.
+func (c cluster) client(t *testing.T, kubeconfig string) *http.Client {
 	t.Helper()
 	var config struct {
 		Users []struct{ User struct{ Token string } }
@@ -97,27 +117,7 @@ func (c *cluster) post(t *testing.T, kubeconfig, resource string, spec map[strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	kinds := map[string]string{"selfsubjectrulesreviews": "SelfSubjectRulesReview", "selfsubjectaccessreviews": "SelfSubjectAccessReview"}
-	body, err := json.Marshal(map[string]any{"apiVersion": "authorization.k8s.io/v1", "kind": kinds[resource], "spec": spec})
-	if err != nil {
-		t.Fatal(err)
-	}
-	request, err := http.NewRequest(http.MethodPost, c.url+"/apis/authorization.k8s.io/v1/"+resource, bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.Header.Set("Authorization", "Bearer "+config.Users[0].User.Token)
-	request.Header.Set("Content-Type", "application/json")
-	response, err := c.http.RoundTrip(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	var out bytes.Buffer
-	if _, err := out.ReadFrom(response.Body); err != nil || response.StatusCode != http.StatusCreated {
-		t.Fatalf("%v, %s: %s", err, response.Status, out.Bytes())
-	}
-	return out.Bytes()
+	return c.Client(config.Users[0].User.Token)
 }
 
 // TestRole: the ServiceAccount may do what the script does, and nothing else.
@@ -131,8 +131,8 @@ func TestRole(t *testing.T) {
 	const templates = "talosconfigtemplates.bootstrap.cluster.x-k8s.io"
 	_, made := c.deploy(t, full(t, namespace, elsewhere))
 	box := c.container(t, made)
-	if r := box.run(shellOf(t, "dash")); r.exit != 0 {
-		t.Fatalf("exit code %d, standard error:\n%s", r.exit, r.stderr)
+	if r := box.run(shellOf(t, "dash")); r.Exit != 0 {
+		t.Fatalf("exit code %d, standard error:\n%s", r.Exit, r.Stderr)
 	}
 
 	c.must(t, nil, "create", "serviceaccount", "nobody", "-n", namespace)
@@ -183,9 +183,9 @@ func TestRole(t *testing.T) {
 	}
 
 	for _, args := range []string{"get secret join", "get secrets", "delete talosconfigtemplate md0", "get service api", "create token md0", "get pods -A"} {
-		r := c.run(box.kubeconfig, nil, append(strings.Fields(args), "-n", namespace)...)
-		if r.exit == 0 || !strings.Contains(strings.ToLower(r.stderr), "forbidden") {
-			t.Errorf("kubectl %s: exit code %d, %q", args, r.exit, r.stderr)
+		r := c.Kubectl(box.kubeconfig, nil, append(strings.Fields(args), "-n", namespace)...)
+		if r.Exit == 0 || !strings.Contains(strings.ToLower(r.Stderr), "forbidden") {
+			t.Errorf("kubectl %s: exit code %d, %q", args, r.Exit, r.Stderr)
 		}
 	}
 	proved(t, "the ServiceAccount may do %d things of %d that were asked, and they are those of the script", len(allowed), asked)
@@ -222,13 +222,13 @@ func TestRoleIsNeeded(t *testing.T) {
 			works := func() (said string, ok bool) {
 				t.Helper()
 				c.must(t, nil, "delete", "talosconfigtemplates", "--all", "-n", namespace)
-				if r := box.run(shellOf(t, "dash")); r.exit != 0 {
-					return r.stderr, false
+				if r := box.run(shellOf(t, "dash")); r.Exit != 0 {
+					return r.Stderr, false
 				}
 				c.must(t, nil, "patch", "talosconfigtemplates.v1beta1.bootstrap.cluster.x-k8s.io", "md0", "-n", namespace, "--type=merge",
 					"-p", `{"spec":{"template":{"spec":{"talosVersion":"v1.12"}}}}`)
-				if r := box.run(shellOf(t, "dash")); r.exit != 0 {
-					return r.stderr, false
+				if r := box.run(shellOf(t, "dash")); r.Exit != 0 {
+					return r.Stderr, false
 				}
 				if v := c.template(t, "v1beta1", namespace, "md0").Spec.Template.Spec.TalosVersion; v != "v1.13" {
 					t.Fatalf("the script leaves talosVersion %q", v)
@@ -275,7 +275,7 @@ func TestRoleIsNeeded(t *testing.T) {
 	}
 }
 
-func (c *cluster) setRules(t *testing.T, namespace, role string, rules any) {
+func (c cluster) setRules(t *testing.T, namespace, role string, rules any) {
 	t.Helper()
 	text, err := json.Marshal(map[string]any{"rules": rules})
 	if err != nil {

@@ -128,7 +128,7 @@ func inputs() []reconcile.Input {
 
 // provide makes what the inputs name, and returns the configuration that the
 // skeleton then is.
-func (c *cluster) provide(t *testing.T, namespace string) (config map[string]any) {
+func (c cluster) provide(t *testing.T, namespace string) (config map[string]any) {
 	t.Helper()
 	base64 := base64.StdEncoding.EncodeToString
 	for _, o := range []map[string]any{
@@ -159,7 +159,7 @@ func (c *cluster) provide(t *testing.T, namespace string) (config map[string]any
 
 // deploy makes the objects of the manifests, and returns the Job as the server
 // has it. The Pod of its template is created too, on trial.
-func (c *cluster) deploy(t *testing.T, j reconcile.Job) (reconcile.Objects, job) {
+func (c cluster) deploy(t *testing.T, j reconcile.Job) (reconcile.Objects, job) {
 	t.Helper()
 	objects, err := reconcile.Manifests(j)
 	if err != nil {
@@ -193,7 +193,7 @@ type stored struct {
 	}
 }
 
-func (c *cluster) template(t *testing.T, apiVersion, namespace, name string) (s stored) {
+func (c cluster) template(t *testing.T, apiVersion, namespace, name string) (s stored) {
 	t.Helper()
 	c.get(t, &s, "talosconfigtemplates."+apiVersion+".bootstrap.cluster.x-k8s.io", name, "-n", namespace)
 	return s
@@ -265,18 +265,18 @@ func TestTemplates(t *testing.T) {
 					}
 					box := c.container(t, job)
 					r := box.run(sh)
-					if r.exit != 0 || strings.Contains(r.stderr, "arning") {
-						t.Fatalf("exit code %d, standard error:\n%s", r.exit, r.stderr)
+					if r.Exit != 0 || strings.Contains(r.Stderr, "arning") {
+						t.Fatalf("exit code %d, standard error:\n%s", r.Exit, r.Stderr)
 					}
 					first := c.template(t, apiVersion, namespace, "md0")
 
 					again := box.run(sh)
-					if again.exit != 0 {
-						t.Fatalf("the second time: exit code %d, standard error:\n%s", again.exit, again.stderr)
+					if again.Exit != 0 {
+						t.Fatalf("the second time: exit code %d, standard error:\n%s", again.Exit, again.Stderr)
 					}
 					// kubectl says serverside-applied, whether that changed something or not.
-					if tt.name != "large" && (!strings.HasSuffix(r.stdout, "/md0 created\n") || !strings.HasSuffix(again.stdout, "/md0 unchanged\n")) {
-						t.Errorf("kubectl said %q, then %q", r.stdout, again.stdout)
+					if tt.name != "large" && (!strings.HasSuffix(r.Stdout, "/md0 created\n") || !strings.HasSuffix(again.Stdout, "/md0 unchanged\n")) {
+						t.Errorf("kubectl said %q, then %q", r.Stdout, again.Stdout)
 					}
 					got := c.template(t, apiVersion, namespace, "md0")
 					if got.Metadata.ResourceVersion != first.Metadata.ResourceVersion {
@@ -379,8 +379,8 @@ func TestHostile(t *testing.T) {
 				c.must(t, objects.Bytes(), "apply", "--server-side", "-f", "-")
 				var j job
 				c.get(t, &j, "job", objects.JobName(), "-n", namespace)
-				if r := c.container(t, j).run(sh); r.exit != 0 {
-					t.Errorf("%q: exit code %d, standard error:\n%s", slices.Sorted(maps.Keys(group)), r.exit, r.stderr)
+				if r := c.container(t, j).run(sh); r.Exit != 0 {
+					t.Errorf("%q: exit code %d, standard error:\n%s", slices.Sorted(maps.Keys(group)), r.Exit, r.Stderr)
 					continue
 				}
 				got := c.template(t, "v1beta1", namespace, "md0").Metadata.Annotations
@@ -436,11 +436,11 @@ func TestSizes(t *testing.T) {
 			var j job
 			c.get(t, &j, "job", objects.JobName(), "-n", namespace)
 			r := c.container(t, j).run(shellOf(t, "dash"))
-			if r.exit != 0 || r.stderr != "" {
-				t.Fatalf("exit code %d, standard error:\n%s", r.exit, r.stderr)
+			if r.Exit != 0 || r.Stderr != "" {
+				t.Fatalf("exit code %d, standard error:\n%s", r.Exit, r.Stderr)
 			}
-			if strings.Contains(r.stdout, "serverside-applied") != tt.serverSide {
-				t.Errorf("kubectl says %q", r.stdout)
+			if strings.Contains(r.Stdout, "serverside-applied") != tt.serverSide {
+				t.Errorf("kubectl says %q", r.Stdout)
 			}
 			got := c.template(t, "v1beta1", namespace, "md0")
 			delete(got.Metadata.Annotations, "kubectl.kubernetes.io/last-applied-configuration")
@@ -454,7 +454,7 @@ func TestSizes(t *testing.T) {
 				t.Errorf("the server has %d patches, %d bytes of data, Talos version %q, annotations %q, labels %q", len(spec.StrategicPatches), len(spec.Data), spec.TalosVersion,
 					slices.Sorted(maps.Keys(got.Metadata.Annotations)), got.Metadata.Labels)
 			}
-			proved(t, "a script of %d bytes: %s, and nothing is left of the template before", len(objects.Script().Bytes()), strings.TrimSpace(r.stdout))
+			proved(t, "a script of %d bytes: %s, and nothing is left of the template before", len(objects.Script().Bytes()), strings.TrimSpace(r.Stdout))
 		})
 	}
 }
@@ -490,13 +490,13 @@ func TestRefused(t *testing.T) {
 				}
 				*script = strings.Replace(*script, tt.old, tt.new, 1)
 				r := box.run(sh)
-				if r.exit != 1 || !strings.Contains(r.stderr, tt.want) {
-					t.Errorf("exit code %d, want 1 and %q; standard error:\n%s", r.exit, tt.want, r.stderr)
+				if r.Exit != 1 || !strings.Contains(r.Stderr, tt.want) {
+					t.Errorf("exit code %d, want 1 and %q; standard error:\n%s", r.Exit, tt.want, r.Stderr)
 				}
 				if got := c.must(t, nil, "get", "talosconfigtemplates", "-n", namespace, "-o", "name"); got != "" {
 					t.Errorf("the server has %s", got)
 				}
-				proved(t, "%s: exit code 1, nothing on the server, and %s", shell, strings.TrimSpace(r.stderr))
+				proved(t, "%s: exit code 1, nothing on the server, and %s", shell, strings.TrimSpace(r.Stderr))
 			})
 		}
 	}
@@ -523,13 +523,13 @@ func TestInputs(t *testing.T) {
 			c.must(t, nil, append(strings.Fields(tt.change), "-n", namespace)...)
 			for _, shell := range slices.Sorted(maps.Keys(shells)) {
 				r := box.run(shellOf(t, shell))
-				if r.exit != 1 || !strings.Contains(r.stderr, tt.want) {
-					t.Errorf("%s: exit code %d, want 1 and %q; standard error:\n%s", shell, r.exit, tt.want, r.stderr)
+				if r.Exit != 1 || !strings.Contains(r.Stderr, tt.want) {
+					t.Errorf("%s: exit code %d, want 1 and %q; standard error:\n%s", shell, r.Exit, tt.want, r.Stderr)
 				}
 				if got := c.must(t, nil, "get", "talosconfigtemplates", "-n", namespace, "-o", "name"); got != "" {
 					t.Errorf("the server has %s", got)
 				}
-				proved(t, "%s: exit code 1, nothing on the server, and %s", shell, strings.TrimSpace(r.stderr))
+				proved(t, "%s: exit code 1, nothing on the server, and %s", shell, strings.TrimSpace(r.Stderr))
 			}
 		})
 	}

@@ -1,4 +1,4 @@
-module github.com/mirrorpatch/mirrorpatch/internal/e2e
+module github.com/mirrorpatch/mirrorpatch/internal/e2e/servers
 
 go 1.26.0
 

@@ -8,12 +8,14 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strings"
 	"syscall"
 	"time"
 )
 
-// patience is how long a server may take to be ready, on a busy machine.
-const patience = 3 * time.Minute
+// Patience is how long anything may take on a busy machine: a server to be
+// ready, a program to end. It is there for what hangs, not to measure.
+const Patience = 5 * time.Minute
 
 // Process is a server that runs.
 type Process struct {
@@ -25,7 +27,7 @@ type Process struct {
 }
 
 // Start starts a server and waits until ready returns nil. What it says goes to
-// a file, whose end is in the error. It ends with the test binary, however
+// a file, whose end is in the error. On Linux it ends with the test binary, however
 // that ends.
 func Start(name, log string, cmd *exec.Cmd, ready func(context.Context) error) (*Process, error) {
 	file, err := os.Create(log)
@@ -33,10 +35,10 @@ func Start(name, log string, cmd *exec.Cmd, ready func(context.Context) error) (
 		return nil, err
 	}
 	cmd.Stdout, cmd.Stderr = file, file
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	endWithThread(cmd)
 	p := &Process{name: name, cmd: cmd, log: file, done: make(chan struct{})}
 
-	// Linux sends Pdeathsig when the thread ends that started the process.
+	// The thread that starts the process must not end before the test binary.
 	started := make(chan error)
 	go func() {
 		runtime.LockOSThread()
@@ -52,21 +54,26 @@ func Start(name, log string, cmd *exec.Cmd, ready func(context.Context) error) (
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	defer cancel()
 	for {
-		once, cancel := context.WithTimeout(ctx, 5*time.Second)
+		once, cancel := context.WithTimeout(ctx, 30*time.Second)
 		err := ready(once)
 		cancel()
+		select {
+		case <-p.done: // whoever else may have answered
+			p.log.Close()
+			return nil, fmt.Errorf("%s ended: %v\n%s", name, p.err, p.said())
+		default:
+		}
 		if err == nil {
 			return p, nil
 		}
 		select {
 		case <-p.done:
-			return nil, fmt.Errorf("%s ended: %v\n%s", name, p.err, p.said())
 		case <-ctx.Done():
 			p.Stop()
-			return nil, fmt.Errorf("%s is not ready after %s: %w\n%s", name, patience, err, p.said())
+			return nil, fmt.Errorf("%s is not ready after %s: %w\n%s", name, Patience, err, p.said())
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
@@ -95,7 +102,8 @@ func (p *Process) Stop() {
 	<-p.done
 }
 
-// FreePorts returns ports of 127.0.0.1 on which nothing listens.
+// FreePorts returns ports of 127.0.0.1 on which nothing listens. By the time that
+// a server does, one may be another's: [PortTaken] says so of the server's error.
 func FreePorts(n int) (ports []int, err error) {
 	for range n {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -106,4 +114,10 @@ func FreePorts(n int) (ports []int, err error) {
 		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
 	}
 	return ports, nil
+}
+
+// PortTaken says whether an error of [Start] is that the server found another on
+// its port.
+func PortTaken(err error) bool {
+	return strings.Contains(err.Error(), "address already in use")
 }

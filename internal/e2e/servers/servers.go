@@ -1,15 +1,20 @@
 // Package servers has the programs that the tests of the second tier run:
 // containerd, crictl, kube-apiserver and kubectl, built from their own sources,
-// and etcd as Debian packages it.
+// and etcd as Debian packages it. [StartCluster] starts an API server, [Start]
+// any server, [Path] finds a program.
 //
-//	go run ./servers/install
+//	go run ./install
 //
-// builds them, from the folder of this module, into a folder for each version
-// below [Cache]. A test that wants one which is not there is skipped, with the
-// reason; where MIRRORPATCH_REQUIRE_SERVERS is 1, as in CI, it fails.
+// builds them, in this folder, into a folder for each version below [Cache]. A
+// test that wants one which is not there is skipped, with the reason; where
+// MIRRORPATCH_REQUIRE_SERVERS is 1, as in CI, it fails.
+//
+// It is a module of its own and needs the standard library only, so that a
+// module whose tests want an API server gets nothing else.
 package servers
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -53,27 +58,54 @@ func (p Program) In(cache string) string {
 	return filepath.Join(cache, p.Name+"-"+p.Version, p.Name)
 }
 
-// Path returns the path of a program that install builds, or of etcd, and ends
-// the test where it is not there.
-func Path(t testing.TB, name string) string {
-	t.Helper()
+// MissingError says that something which the tests need is not on this machine.
+type MissingError struct {
+	Reason string
+}
+
+func (e *MissingError) Error() string { return e.Reason }
+
+// find returns the path of a program that install builds, or of another on
+// PATH. That it is not there is a [MissingError].
+func find(name string) (string, error) {
 	i := slices.IndexFunc(Programs, func(p Program) bool { return p.Name == name })
 	if i < 0 {
 		path, err := exec.LookPath(name)
 		if err != nil {
-			Missing(t, fmt.Sprintf("%v (Debian's package etcd-server has etcd)", err))
+			return "", &MissingError{fmt.Sprintf("%v (Debian's package etcd-server has etcd)", err)}
 		}
-		return path
+		return path, nil
 	}
 	cache, err := Cache()
 	if err != nil {
-		t.Fatal(err)
+		return "", err
 	}
 	path := Programs[i].In(cache)
 	if _, err := exec.LookPath(path); err != nil {
-		Missing(t, fmt.Sprintf("%v (go run ./servers/install, in internal/e2e, builds it)", err))
+		return "", &MissingError{fmt.Sprintf("%v (go run ./install, in internal/e2e/servers, builds it)", err)}
+	}
+	return path, nil
+}
+
+// Path returns the path of a program that install builds, or of etcd, and ends
+// the test where it is not there.
+func Path(t testing.TB, name string) string {
+	t.Helper()
+	path, err := find(name)
+	if err != nil {
+		End(t, err)
 	}
 	return path
+}
+
+// End ends the test for an error: as [Missing] does for a [MissingError], and
+// as a failure for any other.
+func End(t testing.TB, err error) {
+	t.Helper()
+	if missing := (*MissingError)(nil); errors.As(err, &missing) {
+		Missing(t, err.Error())
+	}
+	t.Fatal(err)
 }
 
 // Missing ends the test for a reason that lies in the machine: it fails where

@@ -1,5 +1,5 @@
 // Command install builds the programs of package servers that are not in its
-// cache yet. It is run in the folder of the module internal/e2e.
+// cache yet. It is run in the folder of that package.
 package main
 
 import (
@@ -16,7 +16,7 @@ import (
 
 // kubernetesMod stands in for a go.mod: a Kubernetes program cannot be built by
 // its version alone, since its own go.mod replaces modules by folders.
-const kubernetesMod = "servers/kubernetes.mod"
+const kubernetesMod = "kubernetes.mod"
 
 func main() {
 	if err := install(); err != nil {
@@ -59,7 +59,7 @@ func build(p servers.Program, to string) error {
 	cmd := exec.Command("go", "install", p.Package+"@"+p.Version)
 	if strings.HasPrefix(p.Package, "k8s.io/kubernetes/") {
 		if _, err := os.Stat(kubernetesMod); err != nil {
-			return fmt.Errorf("run this in internal/e2e: %w", err)
+			return fmt.Errorf("run this in internal/e2e/servers: %w", err)
 		}
 		cmd = exec.Command("go", "install", "-modfile="+kubernetesMod, p.Package)
 	}

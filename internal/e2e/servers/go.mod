@@ -1,0 +1,3 @@
+module github.com/mirrorpatch/mirrorpatch/internal/e2e/servers
+
+go 1.26.6
