@@ -163,7 +163,7 @@ func TestYAMLErrors(t *testing.T) {
 	}
 }
 
-// TestHelm: only what Helm deletes after rendering is refused; that everything
+// TestHelm: only NUL and what Helm deletes after rendering are refused; that everything
 // else comes out as it was is shown with Helm's own engine, in internal/e2e.
 func TestHelm(t *testing.T) {
 	for _, c := range []struct {
@@ -175,6 +175,9 @@ func TestHelm(t *testing.T) {
 		{"<no value", "<no value", ""},
 		{"< no value>", "< no value>", ""},
 		{"<no value>", "", "helm: byte 0: <no value>, which Helm deletes from what a template prints (carry the data as base64, or as a value through toJson)"},
+		{"a\x00b", "", "helm: byte 1: byte 0x00 is no text (remove it, or carry the data as base64)"},
+		{"{\x00<no value>\x00", "", "helm: byte 1: byte 0x00 is no text (remove it, or carry the data as base64)\n" +
+			"helm: byte 2: <no value>, which Helm deletes from what a template prints (carry the data as base64, or as a value through toJson)"},
 		{"{a<no <no value>value>", "", "helm: byte 6: <no value>, which Helm deletes from what a template prints (carry the data as base64, or as a value through toJson)"},
 	} {
 		if got, err := Helm(c.in); got != c.want || errorText(err) != c.err {

@@ -47,7 +47,7 @@ func nul(place string, i int) *Error {
 	switch place {
 	case "kubelet":
 		reason = "byte 0x00 cannot stand in an argument or an environment variable"
-	case "yaml":
+	case "yaml", "helm":
 		reason = "byte 0x00 is no text"
 	}
 	return &Error{Place: place, Offset: i, Reason: reason, Fix: "remove it, or carry the data as base64"}
