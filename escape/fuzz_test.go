@@ -241,11 +241,40 @@ var skeletons = []struct {
 		"skeleton \"APP_X\": byte 22: an input of form Any that stands beside other text (make it the whole of a value, without quotes, or use a narrower form)"},
 	{"${OTHER} $APP_IP ${APP_IP} ${APP_IP:-x} $(id) `id`", map[string]Form{"APP_IP": Address}, "${OTHER} $APP_IP <APP_IP> ${APP_IP:-x} $(id) `id`"},
 	{"$${APP_IP} ${${APP_IP}} \\${APP_IP} ${", map[string]Form{"APP_IP": Address}, "$<APP_IP> ${<APP_IP>} \\<APP_IP> ${"},
+	{"a: ${API_ADRESS}\nb: ${hunter2}\n", map[string]Form{"API_ADDRESS": Address}, "error: skeleton \"API_ADDRESS\": byte 3: the skeleton does not use this input; what it has here is ${API_ADRESS}, which is not declared (write the same name in both places)"},
 	{"a", map[string]Form{"B_B": {}, "APP_IP": Address, "PATH": Port}, "error: skeleton \"APP_IP\": the skeleton does not use this input (write ${APP_IP} where it belongs, or do not declare it)\n" +
 		"live \"B_B\": no form (say what the value may be: Address, DNSName, Chars(…), …)\n" +
 		"skeleton \"B_B\": the skeleton does not use this input (write ${B_B} where it belongs, or do not declare it)\n" +
 		"live \"PATH\": a name that shells or programs give a meaning of their own (choose a longer one, such as APP_PATH)\n" +
 		"skeleton \"PATH\": the skeleton does not use this input (write ${PATH} where it belongs, or do not declare it)"},
+}
+
+// TestNearName: what is a slip of the hand, and what is another name.
+func TestNearName(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		near bool
+	}{
+		{"API_ADDRESS", "API_ADRESS", true},
+		{"API_ADDRESS", "API_ADDRESSS", true},
+		{"API_ADDRESS", "API_ADDREZS", true},
+		{"API_ADDRESS", "API_ADDRSES", true},
+		{"API_ADDRESS", "apiAddress", true},
+		{"API_ADDRESS", "API_NAME", false},
+		{"API_ADDRESS", "ADDRESS", false},
+		{"TALOS_CA", "TALOS_KEY", false},
+		{"APP_A", "APP_B", true},
+		{"AB", "AC", false},
+		{"ABC", "ACB", false},
+		{"A", "", false},
+		{"hunter2", "TOKEN", false},
+		{"AAAAA", "AAAA", true},
+		{"ABABAB", "BABABA", false},
+	} {
+		if nearName(c.a, c.b) != c.near || nearName(c.b, c.a) != c.near {
+			t.Errorf("%s and %s: near is %v, want %v", c.a, c.b, !c.near, c.near)
+		}
+	}
 }
 
 func TestSkeleton(t *testing.T) {

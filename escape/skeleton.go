@@ -20,7 +20,8 @@ import (
 //
 // No untrusted text belongs into a skeleton: what it says in ${…} would become
 // live. An input that the text does not use, an invalid name, the zero Form and
-// what [Text] refuses are errors.
+// what [Text] refuses are errors. One for an input that the text spells
+// otherwise (${API_ADRESS}) says where.
 func Skeleton(text string, inputs map[string]Form) ([]Part, error) {
 	var errs []*Error
 	names := make([]string, 0, len(inputs))
@@ -29,10 +30,11 @@ func Skeleton(text string, inputs map[string]Form) ([]Part, error) {
 	}
 	slices.Sort(names)
 	anyText := false
+	uses, others := usesIn(text, inputs)
 	for _, name := range names {
 		errs = append(errs, Live(name, inputs[name]).problems()...)
 		if !strings.Contains(text, "${"+name+"}") {
-			errs = append(errs, &Error{Place: "skeleton", Name: name, Offset: -1, Reason: "the skeleton does not use this input", Fix: "write ${" + name + "} where it belongs, or do not declare it"})
+			errs = append(errs, unused(name, others))
 		}
 		anyText = anyText || inputs[name] == Any
 	}
@@ -42,7 +44,6 @@ func Skeleton(text string, inputs map[string]Form) ([]Part, error) {
 	if i := strings.IndexByte(text, 1); i >= 0 {
 		errs = append(errs, &Error{Place: "skeleton", Offset: i, Reason: "byte 0x01 cannot stand in an unquoted here-document: bash 4.4 drops it and the escape behind it", Fix: "remove it"})
 	}
-	uses := usesIn(text, inputs)
 	if anyText {
 		errs = append(errs, misplaced(text, uses)...)
 	}
@@ -75,8 +76,8 @@ type inputUse struct {
 	form       Form
 }
 
-func usesIn(text string, inputs map[string]Form) []inputUse {
-	var uses []inputUse
+// usesIn returns the uses of inputs, and those of names that are no inputs.
+func usesIn(text string, inputs map[string]Form) (uses, others []inputUse) {
 	for i := 0; i < len(text); {
 		n := strings.Index(text[i:], "${")
 		if n < 0 {
@@ -90,10 +91,45 @@ func usesIn(text string, inputs map[string]Form) []inputUse {
 		if end == len(text) || text[end] != '}' {
 			continue
 		}
-		if form, declared := inputs[text[i:end]]; declared {
-			uses = append(uses, inputUse{i - 2, end + 1, text[i:end], form})
+		use := inputUse{i - 2, end + 1, text[i:end], Form{}}
+		if form, declared := inputs[use.name]; declared {
+			use.form = form
+			uses = append(uses, use)
 			i = end + 1
+		} else {
+			others = append(others, use)
 		}
 	}
-	return uses
+	return uses, others
+}
+
+// unused is the error for an input that the text does not use. Of what the text
+// has instead it shows only what reads much the same: the rest may be a secret.
+func unused(name string, others []inputUse) *Error {
+	for _, o := range others {
+		if nearName(o.name, name) {
+			return &Error{Place: "skeleton", Name: name, Offset: o.start, Reason: "the skeleton does not use this input; what it has here is ${" + o.name + "}, which is not declared",
+				Fix: "write the same name in both places"}
+		}
+	}
+	return &Error{Place: "skeleton", Name: name, Offset: -1, Reason: "the skeleton does not use this input", Fix: "write ${" + name + "} where it belongs, or do not declare it"}
+}
+
+// nearName tells whether two names differ by case and underscores alone, or by
+// one character more, less or changed, or by two neighbours.
+func nearName(a, b string) bool {
+	plain := func(s string) string { return strings.ToUpper(strings.ReplaceAll(s, "_", "")) }
+	if a, b = plain(a), plain(b); len(a) < len(b) {
+		a, b = b, a
+	}
+	front, back := 0, 0
+	for front < len(b) && a[front] == b[front] {
+		front++
+	}
+	for back < len(b)-front && a[len(a)-1-back] == b[len(b)-1-back] {
+		back++
+	}
+	// What is left between the two is where they differ.
+	inA, inB := len(a)-front-back, len(b)-front-back
+	return inA <= 1 && len(b) > 2 || inA == 2 && inB == 2 && len(b) > 3
 }

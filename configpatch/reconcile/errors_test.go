@@ -171,6 +171,15 @@ func TestErrorsOfEscape(t *testing.T) {
 	}
 }
 
+// The offset of a misspelt input is that in the skeleton as it was given.
+func TestMisspeltInput(t *testing.T) {
+	j := patchesJob()
+	j.Template.Skeleton = "a:\n  b: ${API_ADRESS}\n"
+	j.Template.Inputs = []Input{{"API_ADDRESS", escape.DNSName, FromEnv{Value: "api.example.com"}}}
+	_, err := Script(j.Template)
+	require.EqualError(t, err, `skeleton: skeleton "API_ADDRESS": byte 8: the skeleton does not use this input; what it has here is ${API_ADRESS}, which is not declared (write the same name in both places)`)
+}
+
 // A position is told where there is one.
 func TestErrorText(t *testing.T) {
 	for want, e := range map[string]*Error{

@@ -335,6 +335,9 @@ func (t Template) body() (parts []escape.Part, text string, err error) {
 	}
 	data, err := escape.Skeleton(literalBody(t.Skeleton, specIndent+2), forms)
 	if err != nil {
+		if _, own := escape.Skeleton(t.Skeleton, forms); own != nil {
+			err = own // its offsets are those of the text that the caller has
+		}
 		return nil, "", &Error{Path: "skeleton", Err: err}
 	}
 	return append([]escape.Part{escape.Text(text + literalHeader(t.Skeleton) + "\n")}, data...), "", nil
