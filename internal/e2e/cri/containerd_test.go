@@ -11,6 +11,7 @@ import (
 	crand "crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
 	"errors"
@@ -25,6 +26,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -39,6 +41,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
 	"github.com/mirrorpatch/mirrorpatch/internal/e2e/servers"
+	"github.com/mirrorpatch/mirrorpatch/mirrors"
 	"github.com/mirrorpatch/mirrorpatch/mirrors/convert"
 )
 
@@ -51,7 +54,7 @@ var image = func() v1.Image {
 	config, err := img.ConfigFile()
 	if err == nil {
 		config = config.DeepCopy()
-		config.OS, config.Architecture = "linux", "amd64"
+		config.OS, config.Architecture = "linux", runtime.GOARCH
 		img, err = mutate.ConfigFile(img, config)
 	}
 	if err != nil {
@@ -122,6 +125,37 @@ type server struct {
 	image string // repository:tag that it has; empty: none
 	plain bool   // http
 	down  bool   // nothing listens
+	user  string // the user:password that it wants
+	token string // the identity token for which it gives an access token
+}
+
+// accessToken is what a server gives for the identity token.
+const accessToken = "made-up-access-token"
+
+// admits answers a request that the server does not let pass, and reports
+// whether it does. For an identity token a client gets an access token first,
+// by the refresh token's grant of OAuth 2.
+func (s server) admits(w http.ResponseWriter, r *http.Request) bool {
+	auth := r.Header.Get("Authorization")
+	switch {
+	case s.token != "" && r.URL.Path == "/token":
+		if r.PostFormValue("grant_type") != "refresh_token" || r.PostFormValue("refresh_token") != s.token {
+			http.Error(w, "another token", http.StatusBadRequest)
+			return false
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"access_token":%q,"expires_in":300}`, accessToken)
+		return false
+	case s.token != "" && auth != "Bearer "+accessToken:
+		w.Header().Set("WWW-Authenticate", `Bearer realm="https://`+r.Host+`/token",service="registry.internal"`)
+		w.WriteHeader(http.StatusUnauthorized)
+		return false
+	case s.user != "" && auth != "Basic "+base64.StdEncoding.EncodeToString([]byte(s.user)):
+		w.Header().Set("WWW-Authenticate", `Basic realm="registry.internal"`)
+		w.WriteHeader(http.StatusUnauthorized)
+		return false
+	}
+	return true
 }
 
 // upstream starts a registry at port 443 of a name, which the node trusts.
@@ -165,12 +199,21 @@ func (n *node) listen(t *testing.T, host, address string, s server) (hostport st
 	hostport = net.JoinHostPort(host, port)
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		line := host + ": " + r.Method + " " + digests.Replace(r.URL.RequestURI())
+		if auth := r.Header.Get("Authorization"); auth != "" {
+			line += " " + auth
+		}
+		if r.Method == http.MethodPost {
+			r.ParseForm()
+			line += " " + r.PostForm.Encode()
+		}
 		n.mu.Lock()
 		if !slices.Contains(n.asked, line) {
 			n.asked = append(n.asked, line)
 		}
 		n.mu.Unlock()
-		store.ServeHTTP(w, r)
+		if s.admits(w, r) {
+			store.ServeHTTP(w, r)
+		}
 	}))
 	srv.Listener.Close()
 	srv.Listener = listener
@@ -199,35 +242,38 @@ mount -t tmpfs tmpfs /opt
 exec "$2" --config "$1/config.toml"
 `
 
-// pull starts containerd with a hosts directory and pulls a reference through
-// its CRI. It returns what the registries were asked, each line once and sorted,
-// what crictl said where it failed, and what containerd complained of.
-func (n *node) pull(t *testing.T, certsD string, ref string) (asked []string, failure, complaints string) {
+// pull starts containerd with the Set, as a Talos node with it would, and pulls
+// a reference through its CRI: the credentials are in the configuration, the
+// rest is in the hosts directory. It returns what the registries were asked, each
+// line once and sorted, what crictl said where it failed, and what containerd
+// complained of.
+func (n *node) pull(t *testing.T, set mirrors.Set, certsD string, ref string) (asked []string, failure, complaints string) {
 	t.Helper()
 	containerd, crictl := servers.Path(t, "containerd"), servers.Path(t, "crictl")
 	socket := n.file("c.sock")
 	config := fmt.Sprintf(`version = 3
-root = %[1]q
-state = %[2]q
+imports = [%q]
+root = %q
+state = %q
 [grpc]
-address = %[3]q
+address = %q
 [ttrpc]
-address = %[4]q
-[plugins."io.containerd.cri.v1.images"]
-snapshotter = "native"
-[plugins."io.containerd.cri.v1.images".registry]
-config_path = %[5]q
-[plugins."io.containerd.cri.v1.runtime".cni]
-conf_dir = %[6]q
+address = %q
 [[plugins."io.containerd.transfer.v1.local".unpack_config]]
-platform = "linux/amd64"
+platform = "linux/%s"
 snapshotter = "native"
-`, n.file("root"), n.file("state"), socket, n.file("t.sock"), certsD, n.file("cni"))
+`, n.file("cri.toml"), n.file("root"), n.file("state"), socket, n.file("t.sock"), runtime.GOARCH)
+	here := fmt.Sprintf(`[plugins."io.containerd.cri.v1.images"]
+snapshotter = "native"
+[plugins."io.containerd.cri.v1.runtime".cni]
+conf_dir = %q
+`, n.file("cni"))
 	if err := errors.Join(
 		os.WriteFile(n.file("config.toml"), []byte(config), 0o600),
+		os.WriteFile(n.file("cri.toml"), merged(t, criPart, here, string(registriesPart(t, set, certsD))), 0o600),
 		os.WriteFile(n.file("hosts"), []byte(n.hosts), 0o644),
 		os.WriteFile(n.file("trusted.pem"), n.trusts.Bytes(), 0o644),
-		os.WriteFile(n.file("crictl.yaml"), []byte("timeout: 60\n"), 0o644),
+		os.WriteFile(n.file("crictl.yaml"), fmt.Appendf(nil, "timeout: %d\n", int(servers.Patience.Seconds())), 0o644),
 	); err != nil {
 		t.Fatal(err)
 	}
@@ -252,9 +298,11 @@ snapshotter = "native"
 		t.Fatal(err)
 	}
 	defer p.Stop()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), servers.Patience)
 	defer cancel()
-	if out, err := ctl(ctx, "pull", ref); err != nil {
+	if out, err := ctl(ctx, "pull", ref); ctx.Err() != nil {
+		t.Fatalf("crictl pull %s did not end within %s: %s", ref, servers.Patience, out)
+	} else if err != nil {
 		failure = fmt.Sprintf("%v: %s", err, out)
 	} else {
 		n.has(t, ref, func(args ...string) (string, error) { return ctl(ctx, args...) })
