@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 
 	"github.com/spf13/cobra"
@@ -13,7 +12,7 @@ func (t *tool) checkCommand() *cobra.Command {
 	var in input
 	var v version
 	var imageCache bool
-	output := choice{value: "text", allowed: []string{"text", "json"}}
+	var output encoding
 	cmd := &cobra.Command{
 		Use:   "check -f FILE",
 		Short: "Tell what is wrong with a file, all of it, with place and remedy",
@@ -27,17 +26,17 @@ there is no place to point at.`,
   mirrorctl check --from cozystack -f values.yaml --talos-version v1.12
   mirrorctl check -f registries.yaml -o json`,
 		Args: cobra.NoArgs,
-		RunE: t.do(func() error { return t.check(&in, v, imageCache, output.value) }),
+		RunE: t.do(func() error { return t.check(&in, v, imageCache, output) }),
 	}
 	in.register(cmd)
 	cmd.Flags().Var(&v, "talos-version", "find also what this version of Talos does not know, such as v1.13")
 	cmd.Flags().BoolVar(&imageCache, "image-cache", false, "the nodes have Talos's image cache enabled")
-	cmd.Flags().VarP(&output, "output", "o", "text or json")
-	complete(cmd, "output", output.allowed)
+	completeVersions(cmd, "talos-version")
+	output.register(cmd, "how the findings are printed")
 	return cmd
 }
 
-func (t *tool) check(in *input, v version, imageCache bool, output string) error {
+func (t *tool) check(in *input, v version, imageCache bool, output encoding) error {
 	var opts []mirrors.CheckOption
 	if v.text != "" {
 		opts = append(opts, mirrors.ForTalos(v.text))
@@ -60,21 +59,13 @@ func (t *tool) check(in *input, v version, imageCache bool, output string) error
 		findings = source.Check(opts...)
 	}
 
-	if output == "json" {
-		if findings == nil {
-			findings = mirrors.Findings{} // [], not null
-		}
-		enc := json.NewEncoder(&t.result)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", "  ")
-		if err := enc.Encode(map[string]mirrors.Findings{"findings": findings}); err != nil {
-			return err
-		}
-	} else {
-		printFindings(&t.result, in.file, in.from.value, findings)
+	if output.text() {
+		printFindings(&t.result, t.colour, in.file, in.from.value, findings)
+	} else if err := t.encode(output, map[string]mirrors.Findings{"findings": list(findings)}); err != nil {
+		return err
 	}
 	if findings.Err() != nil {
-		return errFound
+		return &toldError{exitInput}
 	}
 	return nil
 }

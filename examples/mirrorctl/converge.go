@@ -31,6 +31,21 @@ func (c *converging) register(cmd *cobra.Command) {
 	flags.Var(&c.own, "own", "the registries and hosts that are yours, with commas or repeated: what is yours and not in FILE is removed;\n* is the mirror *; without it all of them are yours")
 	must(cmd.MarkFlagRequired("config"))
 	must(cmd.MarkFlagFilename("config", "yaml", "yml"))
+	complete(cmd, "own", nil)
+}
+
+// run makes the plan, tells a person of it and hands it over.
+func (c *converging) run(t *tool, print func(configpatch.Plan) error) func(*cobra.Command, []string) error {
+	return t.do(func() error {
+		plan, err := c.plan(t)
+		if err != nil {
+			return err
+		}
+		if err := t.tell(plan); err != nil {
+			return err
+		}
+		return print(plan)
+	})
 }
 
 func (c *converging) plan(t *tool) (configpatch.Plan, error) {
@@ -70,32 +85,54 @@ func (c *converging) options() []configpatch.Option {
 
 func (t *tool) planCommand() *cobra.Command {
 	var c converging
+	var output encoding
 	cmd := &cobra.Command{
 		Use:   "plan -f FILE --config CONFIG --talos-version V",
 		Short: "Print the one patch that a configuration needs",
 		Long: `Plan compares a machine configuration with FILE and prints the least patch that
 makes them agree, for exactly this configuration and for one use; nothing when
 they agree already. On a terminal it shows on standard error what changes, with
-secrets redacted.`,
+secrets redacted. With -o json or yaml it prints what changes, whether the node
+takes it up only when it reboots, and the patch as a text: empty when there is none.`,
 		Example: `  mirrorctl plan -f registries.yaml --config worker.yaml --talos-version v1.13
   mirrorctl plan -f registries.yaml --config worker.yaml --talos-version v1.13 --own ghcr.io,docker.io`,
 		Args: cobra.NoArgs,
-		RunE: t.do(func() error {
-			plan, err := c.plan(t)
-			if err != nil {
-				return err
-			}
-			if err := t.tell(plan); err != nil {
-				return err
-			}
+		RunE: c.run(t, func(plan configpatch.Plan) error {
+			var patch []byte
 			if plan.Patch != nil {
-				t.result.Write(plan.Patch.Bytes())
+				patch = plan.Patch.Bytes()
 			}
+			if !output.text() {
+				return t.encode(output, planOf(plan, patch))
+			}
+			t.put(patch)
 			return nil
 		}),
 	}
 	c.register(cmd)
+	output.register(cmd, "what is printed; text is the patch")
 	return cmd
+}
+
+// planned is a plan as -o json has it.
+type planned struct {
+	Changes []change `json:"changes"`
+	Reboot  bool     `json:"reboot"` // the node takes it up only when it reboots
+	Patch   string   `json:"patch"`
+}
+
+type change struct {
+	Kind   string `json:"kind"` // mirror, auth or tls
+	Name   string `json:"name"`
+	Action string `json:"action"` // added, changed, removed or moved
+}
+
+func planOf(plan configpatch.Plan, patch []byte) planned {
+	p := planned{Changes: []change{}, Reboot: plan.Reboot, Patch: string(patch)}
+	for _, c := range plan.Changes {
+		p.Changes = append(p.Changes, change{c.Kind.String(), c.Name, c.Action.String()})
+	}
+	return p
 }
 
 func (t *tool) applyCommand() *cobra.Command {
@@ -108,18 +145,11 @@ What agrees already comes back as it was, byte for byte; else Talos's own
 encoding is printed, which keeps no comments.`,
 		Example: `  mirrorctl apply -f registries.yaml --config worker.yaml --talos-version v1.13 > new.yaml`,
 		Args:    cobra.NoArgs,
-		RunE: t.do(func() error {
-			plan, err := c.plan(t)
-			if err != nil {
-				return err
-			}
-			if err := t.tell(plan); err != nil {
-				return err
-			}
+		RunE: c.run(t, func(plan configpatch.Plan) error {
 			if plan.Patch != nil {
 				t.tellOfComments()
 			}
-			t.result.Write(plan.Result())
+			t.put(plan.Result())
 			return nil
 		}),
 	}
@@ -128,7 +158,7 @@ encoding is printed, which keeps no comments.`,
 }
 
 func (t *tool) tellOfComments() {
-	fmt.Fprintln(t.stderr, "mirrorctl: the configuration is encoded anew: its comments are not kept")
+	t.say("mirrorctl: the configuration is encoded anew: its comments are not kept")
 }
 
 // tell writes for a person what a plan does.
@@ -151,7 +181,7 @@ func (t *tool) tell(plan configpatch.Plan) error {
 		}
 	}
 	if plan.Reboot {
-		fmt.Fprintln(t.stderr, "mirrorctl: the node takes the new credentials up when it reboots (before Talos 1.14)")
+		t.say("mirrorctl: the node takes the new credentials up when it reboots (before Talos 1.14)")
 	}
 	return nil
 }
@@ -253,15 +283,19 @@ func (t *tool) printDiff(diff string) {
 
 func (t *tool) readCommand() *cobra.Command {
 	var reveal bool
+	var output encoding
 	cmd := &cobra.Command{
 		Use:   "read CONFIG",
 		Short: "Print which registries a machine configuration says, all told",
 		Long: `Read prints what a machine configuration says about registries once both forms
 are taken together, in the shape of machine.registries, with a comment at each
-entry that says where it is from. Secrets are redacted unless --reveal is given.`,
+entry that says where it is from. Secrets are redacted unless --reveal is given.
+With -o json or yaml that shape is under registries; entries say where each is
+from, and ignored names what is not about registries.`,
 		Example: `  mirrorctl read worker.yaml
   talosctl get machineconfig -o jsonpath='{.spec}' | mirrorctl read -`,
-		Args: cobra.ExactArgs(1),
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: completeFiles("yaml", "yml"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return t.do(func() error {
 				data, err := t.readConfig(args[0])
@@ -276,13 +310,49 @@ entry that says where it is from. Secrets are redacted unless --reveal is given.
 				if err != nil {
 					return inFile(args[0], err)
 				}
-				t.result.Write(out)
+				if !output.text() {
+					shown, err := effectiveOf(effective, out)
+					if err != nil {
+						return inFile(args[0], err)
+					}
+					return t.encode(output, shown)
+				}
+				t.put(out)
 				return nil
 			})(cmd, args)
 		},
 	}
 	cmd.Flags().BoolVar(&reveal, "reveal", false, "print passwords, tokens and keys")
+	output.register(cmd, "what is printed; text is YAML with comments")
 	return cmd
+}
+
+// effective is what a configuration says as -o json has it.
+type effective struct {
+	Registries any      `json:"registries"` // in the shape of machine.registries
+	Entries    []origin `json:"entries"`
+	Ignored    []string `json:"ignored"`
+}
+
+type origin struct {
+	Kind   string `json:"kind"` // mirror, auth or tls
+	Name   string `json:"name"`
+	Origin string `json:"origin"`
+	Line   int    `json:"line"`
+	Column int    `json:"column"`
+}
+
+// effectiveOf puts together what a configuration says and where; registries is
+// what Registries made of it.
+func effectiveOf(e *configpatch.Effective, registries []byte) (effective, error) {
+	shown := effective{Entries: []origin{}, Ignored: list(e.Ignored)}
+	if err := yaml.Unmarshal(registries, &shown.Registries); err != nil {
+		return shown, err
+	}
+	for _, entry := range e.Entries {
+		shown.Entries = append(shown.Entries, origin{entry.Kind.String(), entry.Name, entry.Origin.String(), entry.Line, entry.Column})
+	}
+	return shown, nil
 }
 
 func (t *tool) migrateCommand() *cobra.Command {
@@ -293,8 +363,9 @@ func (t *tool) migrateCommand() *cobra.Command {
 documents of Talos 1.12.2 and later. What it says about registries stays the
 same. Without machine.registries it comes back as it was, byte for byte; else
 Talos's own encoding is printed, which keeps no comments.`,
-		Example: `  mirrorctl migrate worker.yaml > new.yaml`,
-		Args:    cobra.ExactArgs(1),
+		Example:           `  mirrorctl migrate worker.yaml > new.yaml`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: completeFiles("yaml", "yml"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return t.do(func() error {
 				data, err := t.readConfig(args[0])
@@ -308,7 +379,7 @@ Talos's own encoding is printed, which keeps no comments.`,
 				if string(migrated) != string(data) {
 					t.tellOfComments()
 				}
-				t.result.Write(migrated)
+				t.put(migrated)
 				return nil
 			})(cmd, args)
 		},

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,6 +21,7 @@ func (t *tool) convertCommand() *cobra.Command {
 	var dir string
 	var allowLoss, force bool
 	to := choice{allowed: formats}
+	var output encoding
 	cmd := &cobra.Command{
 		Use:   "convert --from FORMAT --to FORMAT PATH",
 		Short: "Turn a file of one format into another, and tell what is lost",
@@ -26,15 +29,22 @@ func (t *tool) convertCommand() *cobra.Command {
 another format. Each thing that the other format cannot say, or says in another
 way, is a line on standard error with its place and what to do; then nothing is
 printed and the exit code is 3, unless --allow-loss is given. When there is no
-such line, nothing was lost. What check warns of is told, too. The formats:
+such line, nothing was lost. What check warns of is told, too.
+
+With -o json or yaml all of that is on standard output instead: entries are what
+is lost, ignored what is not about registries, findings what check warns of, and
+files the result, without texts when --out writes them, none when the exit code
+is 3. The formats:
 
 ` + formatsHelp + `
 A result of several files, and every one for hosts, needs --out DIR. They are
 readable by their owner only.`,
-		Example: `  mirrorctl convert --from k3s --to registries /etc/rancher/k3s/registries.yaml --root /
-  mirrorctl convert --from hosts --to talos /etc/containerd/certs.d
-  mirrorctl convert --from registries --to hosts --out certs.d registries.yaml`,
-		Args: cobra.ExactArgs(1),
+		Example: `  mirrorctl convert --from k3s --to registries --root node node/etc/rancher/k3s/registries.yaml
+  mirrorctl convert --from hosts --to talos node/etc/containerd/certs.d
+  mirrorctl convert --from registries --to hosts --out certs.d registries.yaml
+  mirrorctl convert --from docker-daemon --to registries --allow-loss -o json daemon.json`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: completePath,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in.file = args[0]
 			return t.do(func() error {
@@ -44,7 +54,7 @@ readable by their owner only.`,
 				if force && dir == "" {
 					return wrongCall("--force is about files that --out writes, and --out is not given")
 				}
-				return t.convert(&in, to.value, &how, dir, allowLoss, force)
+				return t.convert(&in, to.value, &how, dir, allowLoss, force, output)
 			})(cmd, args)
 		},
 	}
@@ -63,7 +73,21 @@ readable by their owner only.`,
 	must(cmd.MarkFlagRequired("to"))
 	must(cmd.MarkFlagDirname("out"))
 	complete(cmd, "to", to.allowed)
+	complete(cmd, "to-folder", nil)
+	complete(cmd, "secret", nil)
+	output.register(cmd, "what is printed; text is the result alone")
 	return cmd
+}
+
+// completePath offers files, or directories for hosts.
+func completePath(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	switch {
+	case len(args) > 0:
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	case cmd.Flag("from").Value.String() == "hosts":
+		return nil, cobra.ShellCompDirectiveFilterDirs
+	}
+	return nil, cobra.ShellCompDirectiveDefault
 }
 
 // check finds what is wrong with the call.
@@ -89,9 +113,9 @@ func (how *writing) check(to string, versionGiven bool) error {
 	return nil
 }
 
-func (t *tool) convert(in *input, to string, how *writing, dir string, allowLoss, force bool) error {
+func (t *tool) convert(in *input, to string, how *writing, dir string, allowLoss, force bool, output encoding) error {
 	in.to = to
-	if to == "hosts" && dir == "" {
+	if to == "hosts" && dir == "" && output.text() {
 		return wrongCall("--to hosts makes a directory (want --out DIR)")
 	}
 	source, lostReading, err := in.read(t)
@@ -115,28 +139,59 @@ func (t *tool) convert(in *input, to string, how *writing, dir string, allowLoss
 		return fmt.Errorf("%s: %w", to, err)
 	}
 
-	printFindings(t.stderr, in.file, in.from.value, warnings(findings))
-	printReport(t.stderr, in.file, in.from.value, lostReading)
-	printReport(t.stderr, in.file, in.from.value, placed(lostWriting, source, in.from.value, to))
-	if len(lostReading.Ignored) > 0 {
-		fmt.Fprintf(t.stderr, "%s: ignored, since it is not about registries: %s\n", in.file, strings.Join(lostReading.Ignored, ", "))
+	lost := append(slices.Clone(lostReading.Entries), placed(lostWriting, source, in.from.value, to).Entries...)
+	told := converted{Entries: list(lost), Ignored: list(lostReading.Ignored), Findings: list(warnings(findings)), Files: []convertedFile{}}
+	if output.text() {
+		t.warn(in.file, in.from.value, told.Findings)
+		t.tellReport(in.file, in.from.value, convert.Report{Entries: lost})
+		if len(told.Ignored) > 0 {
+			t.say("%s: ignored, since it is not about registries: %s", shown(in.file), strings.Join(told.Ignored, ", "))
+		}
 	}
-	if !(lostReading.Lossless() && lostWriting.Lossless()) && !allowLoss {
-		return fmt.Errorf("%s: %w", in.file, errLoss)
+	if len(lost) > 0 && !allowLoss {
+		if output.text() {
+			return fmt.Errorf("%s: %w", shown(in.file), errLoss)
+		}
+		return cmp.Or(t.encode(output, told), error(&toldError{exitLoss}))
 	}
 
+	var out []outFile
+	for _, name := range files.Names() {
+		out = append(out, outFile{name, files[name]})
+		told.Files = append(told.Files, convertedFile{Name: name, Text: string(files[name])})
+	}
 	if dir != "" {
-		var out []outFile
-		for _, name := range files.Names() {
-			out = append(out, outFile{name, files[name]})
+		if err := writeFiles(dir, out, force); err != nil {
+			return err
 		}
-		return writeFiles(dir, out, force)
+		for i := range told.Files {
+			told.Files[i].Text = ""
+		}
+	}
+	switch {
+	case !output.text():
+		return t.encode(output, told)
+	case dir != "":
+		return nil
 	}
 	if len(files) != 1 {
 		return wrongCall("the result is %d files: %s (want --out DIR)", len(files), strings.Join(files.Names(), ", "))
 	}
-	t.result.Write(files[files.Names()[0]])
+	t.put(files[files.Names()[0]])
 	return nil
+}
+
+// converted is what convert did as -o json has it.
+type converted struct {
+	Entries  []convert.Entry  `json:"entries"`
+	Ignored  []string         `json:"ignored"`
+	Findings mirrors.Findings `json:"findings"`
+	Files    []convertedFile  `json:"files"`
+}
+
+type convertedFile struct {
+	Name string `json:"name"`
+	Text string `json:"text,omitempty"`
 }
 
 // placed is a writer's report with the lines, and the files, that the reader

@@ -89,7 +89,7 @@ func (t *tool) escape(place string, addNewline bool) error {
 		// The remedies of the library are its functions; here they are places.
 		return errors.New("standard input: " + libraryPath.ReplaceAllString(placesFor.Replace(err.Error()), ""))
 	}
-	t.result.WriteString(out)
+	t.put([]byte(out))
 	return nil
 }
 

@@ -1,11 +1,11 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -16,7 +16,7 @@ func (t *tool) explainCommand() *cobra.Command {
 	var in input
 	var imageCache bool
 	var list string
-	output := choice{value: "text", allowed: []string{"text", "json"}}
+	var output encoding
 	cmd := &cobra.Command{
 		Use:   "explain -f FILE IMAGE…",
 		Short: "Tell where a node will look for an image, and in which order",
@@ -29,31 +29,30 @@ why. It tells what happens also for a file in which check finds errors.`,
   mirrorctl explain --from talos -f worker.yaml --images images.txt -o json`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.do(func() error { return t.explain(&in, list, args, imageCache, output.value) })(cmd, args)
+			return t.do(func() error { return t.explain(&in, list, args, imageCache, output) })(cmd, args)
 		},
 	}
 	in.register(cmd)
 	cmd.Flags().Var(&once{value: &list, what: "LIST"}, "images", "a file with an image on each line, # begins a comment; - is standard input")
 	cmd.Flags().BoolVar(&imageCache, "image-cache", false, "the nodes have Talos's image cache enabled")
-	cmd.Flags().VarP(&output, "output", "o", "text or json")
-	complete(cmd, "output", output.allowed)
+	output.register(cmd, "how the orders are printed")
 	return cmd
 }
 
-func (t *tool) explain(in *input, list string, images []string, imageCache bool, output string) error {
-	if list == "-" && in.file == "-" {
+func (t *tool) explain(in *input, file string, images []string, imageCache bool, output encoding) error {
+	if file == "-" && in.file == "-" {
 		return wrongCall("--file and --images are both standard input")
 	}
-	if list == "" && len(images) == 0 {
+	if file == "" && len(images) == 0 {
 		return wrongCall("no image (want one or more, or --images LIST)")
 	}
-	if list != "" {
-		data, err := t.readFile(list, mirrors.MaxSize)
+	if file != "" {
+		data, err := t.readFile(file, mirrors.MaxSize)
 		if err != nil {
 			return err
 		}
 		if len(data) > mirrors.MaxSize {
-			return &findingsError{file: list, findings: findingsOf(tooLarge())}
+			return &findingsError{file: file, findings: findingsOf(tooLarge())}
 		}
 		images = slices.Clone(images)
 		// Editors on Windows begin a file with a byte order mark.
@@ -64,7 +63,7 @@ func (t *tool) explain(in *input, list string, images []string, imageCache bool,
 			}
 		}
 		if len(images) == 0 {
-			return fmt.Errorf("%s: no image in it (want one on each line)", list)
+			return fmt.Errorf("%s: no image in it (want one on each line)", shown(file))
 		}
 	}
 	source, err := in.readTold(t)
@@ -79,16 +78,11 @@ func (t *tool) explain(in *input, list string, images []string, imageCache bool,
 	if err != nil {
 		return imageErrors(err)
 	}
-	if output == "json" {
+	if !output.text() {
 		for i := range orders {
-			// [], not null: nothing is tried.
-			orders[i].Containerd = append([]mirrors.Attempt{}, orders[i].Containerd...)
-			orders[i].Machined = append([]mirrors.Attempt{}, orders[i].Machined...)
+			orders[i].Containerd, orders[i].Machined = list(orders[i].Containerd), list(orders[i].Machined)
 		}
-		enc := json.NewEncoder(&t.result)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", "  ")
-		return enc.Encode(orders)
+		return t.encode(output, orders)
 	}
 	for i, order := range orders {
 		if i > 0 {
@@ -120,7 +114,7 @@ func imageErrors(err error) error {
 //	    2  https://registry-1.docker.io/v2  fallback: the registry itself
 func (t *tool) printOrder(o mirrors.PullOrder) {
 	p := &t.result
-	fmt.Fprintf(p, "%s: from the registry %s\n", paint(t.colour, bold, o.Image), o.Registry)
+	fmt.Fprintf(p, "%s: from the registry %s\n", paint(t.colour, bold, o.Image), visible(o.Registry))
 	if !o.Differs {
 		t.printPuller("containerd and machined", o.Containerd, o.ContainerdError)
 		return
@@ -141,7 +135,7 @@ func (t *tool) printPuller(name string, attempts []mirrors.Attempt, problem stri
 	}
 	width := 0
 	for _, a := range attempts {
-		width = max(width, len(a.URL))
+		width = max(width, utf8.RuneCountInString(visible(a.URL)))
 	}
 	for i, a := range attempts {
 		var notes []string
@@ -149,15 +143,15 @@ func (t *tool) printPuller(name string, attempts []mirrors.Attempt, problem stri
 			notes = append(notes, paint(t.colour, yellow, "fallback: the registry itself"))
 		}
 		if a.Auth != "" {
-			notes = append(notes, "credentials of "+a.Auth)
+			notes = append(notes, visible("credentials of "+a.Auth))
 		}
 		if a.TLS != "" {
-			notes = append(notes, "TLS settings of "+a.TLS)
+			notes = append(notes, visible("TLS settings of "+a.TLS))
 		}
 		if a.HTTPFallback {
 			notes = append(notes, paint(t.colour, yellow, "plain HTTP when the server speaks no TLS"))
 		}
-		line := fmt.Sprintf("    %d  %-*s  %s", i+1, width, paint(false, "", a.URL), strings.Join(notes, ", "))
+		line := fmt.Sprintf("    %d  %-*s  %s", i+1, width, visible(a.URL), strings.Join(notes, ", "))
 		fmt.Fprintln(p, strings.TrimRight(line, " "))
 	}
 }

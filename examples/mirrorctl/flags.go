@@ -20,7 +20,7 @@ type choice struct {
 }
 
 func (c *choice) String() string { return c.value }
-func (c *choice) Type() string   { return "word" }
+func (c *choice) Type() string   { return "WORD" }
 
 func (c *choice) Set(s string) error {
 	if !slices.Contains(c.allowed, s) {
@@ -85,7 +85,7 @@ type version struct {
 }
 
 func (v *version) String() string { return v.text }
-func (v *version) Type() string   { return "version" }
+func (v *version) Type() string   { return "VERSION" }
 
 func (v *version) Set(s string) error {
 	parsed, err := configpatch.ParseVersion(s)

@@ -16,7 +16,7 @@ finished script as a string of a container's command.`,
 		Example: `  mirrorctl helm-helper > templates/_mirrorpatch.tpl`,
 		Args:    cobra.NoArgs,
 		RunE: t.do(func() error {
-			t.result.WriteString(escape.HelmHelper())
+			t.put([]byte(escape.HelmHelper()))
 			return nil
 		}),
 	}

@@ -47,6 +47,7 @@ func (in *input) registerFormat(cmd *cobra.Command) {
 	cmd.Flags().Var(&once{value: &in.how.folder, what: "DIR"}, "from-folder", "hosts: the folder that the directory lies in on the node, when its files name certificates by it")
 	cmd.Flags().BoolVar(&in.how.disableDefault, "disable-default-registry-endpoint", false, "k3s: the nodes are started with this flag")
 	must(cmd.MarkFlagDirname("root"))
+	complete(cmd, "from-folder", nil)
 	complete(cmd, "from", formats)
 }
 
@@ -92,7 +93,7 @@ func (in *input) read(t *tool) (*mirrors.Source, convert.Report, error) {
 // say goes to standard error.
 func (in *input) readTold(t *tool) (*mirrors.Source, error) {
 	source, report, err := in.read(t)
-	printReport(t.stderr, in.file, in.from.value, report)
+	t.tellReport(in.file, in.from.value, report)
 	return source, err
 }
 
@@ -114,11 +115,11 @@ func (in *input) readChecked(t *tool, s *setting, mayBeEmpty bool) (*mirrors.Sou
 		return nil, &findingsError{in.file, in.from.value, findings}
 	}
 	if !report.Lossless() {
-		printReport(t.stderr, in.file, in.from.value, report)
+		t.tellReport(in.file, in.from.value, report)
 		return nil, fmt.Errorf("%s: not all of it can be carried over (want it changed, or 'mirrorctl convert --from %s --to registries --allow-loss' first)",
 			in.file, in.from.value)
 	}
-	printFindings(t.stderr, in.file, in.from.value, warnings(findings))
+	t.warn(in.file, in.from.value, warnings(findings))
 	in.warnOfVersion(t, s)
 	return source, nil
 }
@@ -138,24 +139,24 @@ func (in *input) warnOfVersion(t *tool, s *setting) {
 	given := in.talosVersion.Value
 	theirs, err := configpatch.ParseVersion(given)
 	if err == nil && theirs.Compare(s.version.version) < 0 {
-		printFindings(t.stderr, in.file, in.from.value, mirrors.Findings{{Rule: ruleOlderNodes, Severity: mirrors.SeverityWarning, Path: "talos.version",
+		t.warn(in.file, in.from.value, mirrors.Findings{{Rule: ruleOlderNodes, Severity: mirrors.SeverityWarning, Path: "talos.version",
 			Line: in.talosVersion.Line, Column: in.talosVersion.Column,
 			Message: fmt.Sprintf("it is %s, and the result is for %s", given, s.version.text), Fix: "want --talos-version " + given}})
 	}
 }
 
-// printReport writes a line for each entry: FILE:LINE:COL: loss: path: reason (fix).
-func printReport(w io.Writer, file, format string, report convert.Report) {
+// tellReport writes a line for each entry: FILE:LINE:COL: loss: path: reason (fix).
+func (t *tool) tellReport(file, format string, report convert.Report) {
 	for _, e := range report.Entries {
-		fmt.Fprintf(w, "%s:%d:%d: %s: ", shown(inFolder(file, format, e.File)), e.Line, e.Column, e.Kind)
+		text := e.Reason
 		if e.Path != "" {
-			fmt.Fprintf(w, "%s: ", e.Path)
+			text = e.Path + ": " + text
 		}
-		fmt.Fprint(w, e.Reason)
 		if e.Fix != "" {
-			fmt.Fprintf(w, " (%s)", e.Fix)
+			text += " (" + e.Fix + ")"
 		}
-		fmt.Fprintln(w)
+		kind := paint(t.personColour, yellow, e.Kind.String())
+		fmt.Fprintf(t.stderr, "%s:%d:%d: %s: %s\n", shown(inFolder(file, format, e.File)), e.Line, e.Column, kind, visibleLine(text))
 	}
 }
 
@@ -239,6 +240,7 @@ func (s *setting) register(cmd *cobra.Command, defaultVersion string) {
 		must(cmd.MarkFlagRequired("talos-version"))
 	}
 	complete(cmd, "form", s.form.allowed)
+	completeVersions(cmd, "talos-version")
 }
 
 // chosen returns the form that will be written.

@@ -43,7 +43,7 @@ func sample(in reconcile.Input) string {
 type inputs struct{ list []reconcile.Input }
 
 func (in *inputs) String() string { return "" }
-func (in *inputs) Type() string   { return "input" }
+func (in *inputs) Type() string   { return "INPUT" }
 
 // Set reads NAME:FORM=SOURCE. The form stands before the source since a
 // JSONPath or a text may have any character in it.

@@ -75,6 +75,9 @@ func (tf *templateFlags) register(cmd *cobra.Command) {
 	flags.Var(&tf.inputs, "input", "NAME:FORM=SOURCE, a value that is known when the script runs; may be repeated")
 	flags.BoolVar(&tf.sensitive, "sensitive", false, "the skeleton holds a secret that nothing tells from other text: keep the script in a Secret")
 	complete(cmd, "api-version", tf.apiVersion.allowed)
+	for _, free := range []string{"name", "namespace", "group", "label", "annotation", "input"} {
+		complete(cmd, free, nil)
+	}
 	complete(cmd, "generate-type", tf.generate.allowed)
 	must(cmd.MarkFlagFilename("data", "yaml", "yml"))
 }
@@ -139,7 +142,7 @@ func (tf *templateFlags) warnOfPlainNames(t *tool, skeleton string) {
 		number++
 		for _, at := range nameInSkeleton.FindAllStringIndex(line, -1) {
 			if name := line[at[0]+2 : at[1]-1]; !tf.inputs.has(name) && !strings.HasPrefix(strings.TrimSpace(line), "#") {
-				fmt.Fprintf(t.stderr, "%s:%d:%d: warning: ${%s} is no --input and stays as it is\n", shown(tf.data), number, at[0]+1, name)
+				t.say("%s:%d:%d: warning: ${%s} is no --input and stays as it is", shown(tf.data), number, at[0]+1, name)
 			}
 		}
 	}
@@ -256,7 +259,7 @@ in it. Job makes that, too.
 			if err != nil {
 				return tf.callOrInput(err)
 			}
-			t.result.Write(script.Bytes())
+			t.put(script.Bytes())
 			return nil
 		}),
 	}
@@ -294,7 +297,7 @@ Secret.
 			if err != nil {
 				return tf.callOrInput(err)
 			}
-			t.result.Write(objects.Bytes())
+			t.put(objects.Bytes())
 			return nil
 		}),
 	}
@@ -305,5 +308,8 @@ Secret.
 	flags.Var(&once{value: &job.RunID, what: "TEXT"}, "run-id", "any text: gives the Job another name, to run the same content again")
 	flags.Var(&ttl, "ttl", "how long the Job stays after its end (default: 10m)")
 	flags.Var(&deadline, "deadline", "how long it may take (default: what its inputs may take to appear, and 5m)")
+	for _, free := range []string{"image", "service-account", "run-id", "ttl", "deadline"} {
+		complete(cmd, free, nil)
+	}
 	return cmd
 }

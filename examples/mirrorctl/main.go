@@ -8,10 +8,18 @@
 // mirrors, configpatch, configpatch/reconcile and escape, and prints. A wrapper
 // around talosctl would do it the same way.
 //
-// Standard output is the result and nothing else; it is empty when the exit
-// code is not 0, except that check prints what it found. Everything for a
-// person goes to standard error. Exit codes: 0 done; 1 the input is wrong; 2
-// the call is wrong; 3 convert would lose something.
+// Standard output is the result and nothing else. It is empty when the exit
+// code is not 0, except that check and probe print what they found, and convert
+// -o json what would be lost. Everything for a person goes to standard error.
+// The exit codes:
+//
+//	0    done
+//	1    the input is wrong, or the result could not be written; probe: an
+//	     endpoint cannot be used
+//	2    the call is wrong
+//	3    convert would lose something
+//	4    probe: an endpoint did not say whether it can be used
+//	130  probe was interrupted (143 by SIGTERM)
 package main
 
 import (
@@ -20,8 +28,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"unicode"
 	"unicode/utf8"
 
@@ -31,10 +41,11 @@ import (
 )
 
 const (
-	exitDone  = 0
-	exitInput = 1 // the input is wrong
-	exitCall  = 2 // the call is wrong
-	exitLoss  = 3 // convert would lose something
+	exitDone    = 0
+	exitInput   = 1 // the input is wrong, or the result could not be written
+	exitCall    = 2 // the call is wrong
+	exitLoss    = 3 // convert would lose something
+	exitUnknown = 4 // the question has no answer
 )
 
 func main() {
@@ -46,13 +57,10 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return newTool(stdin, stdout, stderr).run(args)
 }
 
-// newTool colours what goes to a terminal, unless NO_COLOR says otherwise.
+// newTool decides where there are colours as --color=auto does.
 func newTool(stdin io.Reader, stdout, stderr io.Writer) *tool {
-	t := &tool{stdin: stdin, stdout: stdout, stderr: stderr}
-	colours := os.Getenv("NO_COLOR") == ""
-	t.colour = colours && isTerminal(stdout)
-	t.person = isTerminal(stderr)
-	t.personColour = colours && t.person
+	t := &tool{stdin: stdin, stdout: stdout, stderr: stderr, terminal: isTerminal(stdout), person: isTerminal(stderr)}
+	t.chooseColours("auto")
 	return t
 }
 
@@ -65,41 +73,62 @@ type tool struct {
 	// The result is kept until the command is done, so that a command that
 	// fails half way prints nothing.
 	result bytes.Buffer
+	data   bool // the result is not a text for a person: nothing in it was made visible
 
-	colour       bool // the result goes to a terminal that wants colours
+	terminal     bool // the result goes to a terminal
+	colour       bool // in colours
 	person       bool // a person reads standard error
 	personColour bool // in colours
 	running      bool // the call was right: what fails from here on is the input
 }
 
 func (t *tool) run(args []string) int {
-	root := t.command()
+	root := t.command(args)
 	root.SetArgs(args)
 	root.SetOut(&t.result)
 	root.SetErr(t.stderr)
 
 	err := root.Execute()
 	code := exitDone
+	var told *toldError
 	switch {
 	case err == nil:
-	case errors.Is(err, errFound): // the findings are the result
-		code = exitInput
-	case t.running && errors.Is(err, errLoss):
-		t.report(err)
-		return exitLoss
+	case errors.As(err, &told): // the result says it
+		code = told.code
 	case t.running && !errors.As(err, new(*callError)):
 		t.report(err)
+		if errors.Is(err, errLoss) {
+			return exitLoss
+		}
 		return exitInput
 	default:
 		t.report(err)
 		return exitCall
 	}
+	if t.terminal && t.data && !bytes.Equal(t.result.Bytes(), []byte(visible(t.result.String()))) {
+		t.report(errors.New("the result has characters that change a terminal, and standard output is one (want it in a file or a pipe)"))
+		return exitCall
+	}
 	if _, err := t.stdout.Write(t.result.Bytes()); err != nil {
-		t.report(fmt.Errorf("standard output: %w", err))
+		// Whoever read it has seen enough; there is nobody to tell.
+		if !errors.Is(err, syscall.EPIPE) {
+			t.report(fmt.Errorf("standard output: %w", err))
+		}
 		return exitInput
 	}
 	return code
 }
+
+// put makes data the result, byte for byte.
+func (t *tool) put(data []byte) {
+	t.result.Write(data)
+	t.data = true
+}
+
+// toldError ends a command whose result says what is wrong: there is nothing to add.
+type toldError struct{ code int }
+
+func (e *toldError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
 
 // callError is an error of the call that only the command itself can see.
 type callError struct{ err error }
@@ -111,54 +140,84 @@ func wrongCall(format string, args ...any) error {
 	return &callError{fmt.Errorf(format, args...)}
 }
 
-// errFound ends check when it found an error: the findings are printed, there
-// is nothing to add.
-var errFound = errors.New("errors were found")
-
 // errLoss ends convert when it would lose something.
 var errLoss = errors.New("not all of it can be carried over (want --allow-loss to go on without)")
 
-// command returns the root command.
-func (t *tool) command() *cobra.Command {
+// The groups of commands in the help.
+var groups = []*cobra.Group{
+	{ID: "inspect", Title: "Inspect:"},
+	{ID: "patch", Title: "Patch and convert:"},
+	{ID: "cluster", Title: "Apply in a cluster:"},
+	{ID: "text", Title: "Text for scripts and charts:"},
+	{ID: "about", Title: "About mirrorctl:"},
+}
+
+// command returns the root command for a call with these arguments.
+func (t *tool) command(args []string) *cobra.Command {
 	root := &cobra.Command{
-		Use:   "mirrorctl",
+		Use:   "mirrorctl COMMAND",
 		Short: "Say once which registries a Talos node may pull from and how",
 		Long: `mirrorctl reads which registries a Talos node may pull from and how, tells what
-is wrong with it, and makes patches, scripts and Jobs of it.
-
-The result goes to standard output and nothing else does. Exit codes: 0 done;
-1 the input is wrong; 2 the call is wrong; 3 convert would lose something.`,
-		Args: cobra.ArbitraryArgs,
+is wrong with it, and makes patches, scripts and Jobs of it.`,
+		Example: `  mirrorctl check -f registries.yaml
+  mirrorctl explain -f registries.yaml nginx
+  mirrorctl patch -f registries.yaml --talos-version v1.13`,
+		Version: programVersion(),
+		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return wrongCall("a command is missing; see 'mirrorctl --help'")
+			if len(args) > 0 {
+				return unknownCommand(cmd, args[0])
 			}
-			text := fmt.Sprintf("unknown command %q", args[0])
-			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-				text += fmt.Sprintf(" (did you mean %s?)", strings.Join(near, " or "))
+			cmd.SetOut(t.stderr)
+			if err := cmd.Help(); err != nil {
+				return err
 			}
-			return wrongCall("%s; see 'mirrorctl --help'", text)
+			return wrongCall("a command is missing")
 		},
-		// So that a misspelt command with flags is called that.
-		FParseErrWhitelist:         cobra.FParseErrWhitelist{UnknownFlags: true},
+		ValidArgsFunction:          cobra.NoFileCompletions,
 		SilenceUsage:               true,
 		SilenceErrors:              true,
 		SuggestionsMinimumDistance: 2,
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if cmd == root {
+			// A misspelt command with flags is called that.
+			for _, arg := range args {
+				if !strings.HasPrefix(arg, "-") && !slices.Contains(colourWords, arg) {
+					return unknownCommand(root, arg)
+				}
+			}
+		}
 		return wrongCall("%w; see '%s --help'", err, cmd.CommandPath())
 	})
-	root.AddCommand(
-		t.checkCommand(), t.explainCommand(), t.rulesCommand(),
-		t.patchCommand(), t.planCommand(), t.applyCommand(), t.readCommand(), t.migrateCommand(), t.convertCommand(),
-		t.scriptCommand(), t.jobCommand(), t.escapeCommand(), t.helmHelperCommand(),
-	)
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.SetUsageTemplate(usage)
+	root.PersistentFlags().Var(&colourFlag{t: t}, "color", strings.Join(colourWords, ", ")+" (default: auto)")
+	complete(root, "color", colourWords)
+
+	root.AddGroup(groups...)
+	add := func(group string, commands ...*cobra.Command) {
+		for _, cmd := range commands {
+			cmd.GroupID = group
+			if cmd.ValidArgsFunction == nil {
+				cmd.ValidArgsFunction = cobra.NoFileCompletions
+			}
+		}
+		root.AddCommand(commands...)
+	}
+	add("inspect", t.checkCommand(), t.explainCommand(), t.probeCommand(), t.readCommand(), t.rulesCommand())
+	add("patch", t.patchCommand(), t.planCommand(), t.applyCommand(), t.migrateCommand(), t.convertCommand())
+	add("cluster", t.scriptCommand(), t.jobCommand())
+	add("text", t.escapeCommand(), t.helmHelperCommand())
+
 	// The commands that cobra brings take anything, with exit code 0.
 	root.SetHelpCommand(&cobra.Command{
-		Use:   "help [COMMAND]",
-		Short: "Print the help of a command",
-		Args:  cobra.MaximumNArgs(1),
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) (words []cobra.Completion, _ cobra.ShellCompDirective) {
+		Use:     "help [COMMAND]",
+		Short:   "Print the help of a command",
+		Example: "  mirrorctl help check",
+		Args:    cobra.MaximumNArgs(1),
+		GroupID: "about",
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) (words []cobra.Completion, _ cobra.ShellCompDirective) {
 			for _, c := range root.Commands() {
 				if len(args) == 0 && c.IsAvailableCommand() {
 					words = append(words, cobra.CompletionWithDesc(c.Name(), c.Short))
@@ -166,22 +225,53 @@ The result goes to standard output and nothing else does. Exit codes: 0 done;
 			}
 			return words, cobra.ShellCompDirectiveNoFileComp
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(_ *cobra.Command, args []string) error {
 			about, rest, err := root.Find(args)
 			if err != nil || len(rest) > 0 {
-				return wrongCall("unknown command %q; see 'mirrorctl --help'", strings.Join(args, " "))
+				return unknownCommand(root, strings.Join(args, " "))
 			}
 			return about.Help()
 		},
 	})
-	root.InitDefaultCompletionCmd()
-	if completion, _, err := root.Find([]string{"completion"}); err == nil {
-		completion.RunE = func(*cobra.Command, []string) error {
-			return wrongCall("a shell is missing (want bash, zsh, fish or powershell)")
-		}
-	}
+	t.describeCompletion(root)
 	return root
 }
+
+func unknownCommand(root *cobra.Command, name string) error {
+	text := fmt.Sprintf("unknown command %q", name)
+	if near := root.SuggestionsFor(name); len(near) > 0 {
+		text += fmt.Sprintf(" (did you mean %s?)", strings.Join(near, " or "))
+	}
+	return wrongCall("%s; see 'mirrorctl --help'", text)
+}
+
+// usage is cobra's, with a word for every part that a command of this tool has.
+const usage = `Usage:
+  {{if .HasAvailableSubCommands}}{{.CommandPath}} COMMAND{{else}}{{.UseLine}}{{end}}
+{{- if .HasExample}}
+
+Examples:
+{{.Example}}{{end}}
+{{- $commands := .Commands}}{{range $group := .Groups}}
+
+{{.Title}}{{range $commands}}{{if and (eq .GroupID $group.ID) (or .IsAvailableCommand (eq .Name "help"))}}
+  {{rpad .Name .NamePadding }} {{.Short}}{{end}}{{end}}{{end}}
+{{- if and .HasAvailableSubCommands (not .Groups)}}
+
+Commands:{{range .Commands}}{{if .IsAvailableCommand}}
+  {{rpad .Name .NamePadding }} {{.Short}}{{end}}{{end}}{{end}}
+{{- if .Flags.HasAvailableFlags}}
+
+Flags:
+{{.Flags.FlagUsages | trimTrailingWhitespaces}}{{end}}
+{{- if not .HasParent}}
+
+Exit codes: 0 done; 1 the input is wrong, or the result cannot be written; 2 the
+call is wrong; 3 convert would lose something; 4 probe cannot tell.{{end}}
+{{- if .HasAvailableSubCommands}}
+
+'{{.CommandPath}} COMMAND --help' says more about one.{{end}}
+`
 
 // do makes a RunE of a command's work. Before it, every error is one of the call.
 func (t *tool) do(work func() error) func(*cobra.Command, []string) error {
@@ -195,12 +285,22 @@ func (t *tool) do(work func() error) func(*cobra.Command, []string) error {
 func (t *tool) report(err error) {
 	var listed *findingsError
 	if errors.As(err, &listed) {
-		printFindings(t.stderr, listed.file, listed.format, listed.findings)
+		t.warn(listed.file, listed.format, listed.findings)
 		return
 	}
 	for _, line := range strings.Split(err.Error(), "\n") {
-		fmt.Fprintf(t.stderr, "mirrorctl: %s\n", line)
+		t.say("mirrorctl: %s", line)
 	}
+}
+
+// say writes a line for a person.
+func (t *tool) say(format string, args ...any) {
+	fmt.Fprintln(t.stderr, visibleLine(fmt.Sprintf(format, args...)))
+}
+
+// warn writes findings for a person.
+func (t *tool) warn(file, format string, findings mirrors.Findings) {
+	printFindings(t.stderr, t.personColour, file, format, findings)
 }
 
 // findingsError is an input with mistakes that have places in a file.
@@ -214,10 +314,17 @@ func (e *findingsError) Error() string {
 }
 
 // printFindings writes a line for each: FILE:LINE:COL: severity: path: message (fix) [rule].
-func printFindings(w io.Writer, file, format string, findings mirrors.Findings) {
+func printFindings(w io.Writer, colour bool, file, format string, findings mirrors.Findings) {
 	for _, f := range findings {
 		file, f := located(file, format, f)
-		fmt.Fprintf(w, "%s:%d:%d: %s: %s [%s]\n", shown(file), f.Line, f.Column, f.Severity, f, f.Rule)
+		severity := f.Severity.String()
+		switch f.Severity {
+		case mirrors.SeverityError:
+			severity = paint(colour, red, severity)
+		case mirrors.SeverityWarning:
+			severity = paint(colour, yellow, severity)
+		}
+		fmt.Fprintf(w, "%s:%d:%d: %s: %s [%s]\n", shown(file), f.Line, f.Column, severity, visibleLine(f.String()), f.Rule)
 	}
 }
 

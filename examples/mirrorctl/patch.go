@@ -4,17 +4,19 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mirrorpatch/mirrorpatch/configpatch"
+	"github.com/mirrorpatch/mirrorpatch/mirrors"
 )
 
 func (t *tool) patchCommand() *cobra.Command {
 	var in input
 	var s setting
 	var dir string
-	var force, section, documentsOnly bool
+	var force, section, documentsOnly, verbose bool
 	mode := choice{value: "merge", allowed: []string{"merge", "replace"}}
 	options := func() []configpatch.Option {
 		opts := s.options()
@@ -39,6 +41,11 @@ have been applied and read back with Talos's own code before they are printed.
            call: applied once or twice or over an older version, they give the
            same configuration. It needs --out and a client of Talos 1.8
 
+Replace warns of what its patches cannot do. They also cannot tell whether the
+configuration has a v1alpha1 document, as every machine configuration of a
+node has, and make a stub of one where it has none; --verbose warns of that,
+too, and --documents-only makes patches for such a configuration.
+
 With --out DIR the patches are written to files there, mirrors.yaml or
 1-ensure.yaml, 2-delete.yaml and 3-set.yaml, readable by their owner only, and
 nothing is printed. A file of that name with other content, or one of these
@@ -56,6 +63,9 @@ names that is not among the patches now, is left alone and is an error; with
 			if mode.value == "replace" && dir == "" {
 				return wrongCall("--mode replace makes three files (want --out DIR)")
 			}
+			if mode.value != "replace" && verbose {
+				return wrongCall("--verbose is for --mode replace")
+			}
 			if mode.value != "replace" && (section || documentsOnly) {
 				return wrongCall("--section and --documents-only are for --mode replace")
 			}
@@ -68,10 +78,13 @@ names that is not among the patches now, is left alone and is an error; with
 				if err != nil {
 					return inCall(in.file, err)
 				}
-				for i, w := range replacement.Warnings {
-					replacement.Warnings[i].Fix = inFlags(w.Fix)
+				for _, w := range replacement.Warnings {
+					if strings.HasPrefix(w.Message, ofDocumentsAlone) && !verbose {
+						continue
+					}
+					w.Fix = inFlags(w.Fix)
+					t.warn(in.file, "", mirrors.Findings{w})
 				}
-				printFindings(t.stderr, in.file, "", replacement.Warnings)
 				return t.emit(replacement.Patches, dir, force)
 			}
 			patch, err := configpatch.Merge(source.Set, s.version.version, options()...)
@@ -85,6 +98,7 @@ names that is not among the patches now, is left alone and is an error; with
 	s.register(cmd, "")
 	cmd.Flags().Var(&mode, "mode", "merge or replace")
 	cmd.Flags().BoolVar(&section, "section", false, "replace, legacy form: the whole of machine.registries, entries of others included;\nFILE may then say nothing, which clears it")
+	cmd.Flags().BoolVar(&verbose, "verbose", false, "replace: warn also of what is so for every configuration")
 	cmd.Flags().BoolVar(&documentsOnly, "documents-only", false, "replace, documents form: the configuration has no v1alpha1 document")
 	cmd.Flags().Var(&once{value: &dir, what: "DIR"}, "out", "write files into this directory instead of printing")
 	cmd.Flags().BoolVar(&force, "force", false, "let --out replace files that have other content, and remove patches that are not among these")
@@ -92,6 +106,10 @@ names that is not among the patches now, is left alone and is an error; with
 	complete(cmd, "mode", mode.allowed)
 	return cmd
 }
+
+// ofDocumentsAlone begins the warning of replace that is about a configuration
+// without a v1alpha1 document. Nothing that replace knows makes it likelier or less.
+const ofDocumentsAlone = "a configuration without a v1alpha1 document"
 
 // inCall tells of an error of configpatch what of it is about flags, which is a
 // wrong call, and what about the file.
@@ -140,6 +158,6 @@ func (t *tool) emit(patches configpatch.Patches, dir string, force bool) error {
 	if len(patches) != 1 {
 		return errors.New("several patches need --out DIR")
 	}
-	t.result.Write(patches[0].Bytes())
+	t.put(patches[0].Bytes())
 	return nil
 }

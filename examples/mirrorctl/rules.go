@@ -11,13 +11,15 @@ import (
 )
 
 func (t *tool) rulesCommand() *cobra.Command {
-	return &cobra.Command{
+	var output encoding
+	cmd := &cobra.Command{
 		Use:   "rules [RULE…]",
 		Short: "Print what check looks for",
 		Long: `Rules prints a table of the rules that check knows. With names of rules it
 prints each with the reason, an example and what to write instead.`,
 		Example: `  mirrorctl rules
-  mirrorctl rules endpoint-path`,
+  mirrorctl rules endpoint-path
+  mirrorctl rules -o json`,
 		Args: cobra.ArbitraryArgs,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			var names []string
@@ -27,14 +29,16 @@ prints each with the reason, an example and what to write instead.`,
 			return names, cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.do(func() error { return t.rules(args) })(cmd, args)
+			return t.do(func() error { return t.rules(args, output) })(cmd, args)
 		},
 	}
+	output.register(cmd, "how the rules are printed, with all that is known of them in JSON and YAML")
+	return cmd
 }
 
-func (t *tool) rules(names []string) error {
+func (t *tool) rules(names []string, output encoding) error {
 	rules := append(mirrors.Rules(), fileRules...)
-	if len(names) == 0 {
+	if len(names) == 0 && output.text() {
 		width := 0
 		for _, r := range rules {
 			width = max(width, len(r.Name))
@@ -49,11 +53,20 @@ func (t *tool) rules(names []string) error {
 	for _, r := range rules {
 		byName[r.Name] = r
 	}
-	for i, name := range names {
+	if len(names) > 0 {
+		rules = nil
+	}
+	for _, name := range names {
 		r, ok := byName[name]
 		if !ok {
 			return wrongCall("unknown rule %q (want one that 'mirrorctl rules' lists)", name)
 		}
+		rules = append(rules, r)
+	}
+	if !output.text() {
+		return t.encode(output, map[string][]mirrors.Rule{"rules": rules})
+	}
+	for i, r := range rules {
 		if i > 0 {
 			t.result.WriteByte('\n')
 		}
