@@ -29,13 +29,19 @@ var (
 
 	// Address is an IPv4 address in four decimal numbers, or an IPv6 address
 	// in hexadecimal without a zone: what netip.ParseAddr takes, except for
-	// IPv4 within IPv6. IPv6 comes without brackets.
+	// IPv4 within IPv6. IPv6 comes without brackets: in a URL, see [URLHost].
 	Address = Form{want: "an IPv4 or IPv6 address", check: addressCheck}
+
+	// URLHost is what stands for the host in a URL, before a colon and a port
+	// or the path: an IPv6 address of the form [Address] in brackets, an IPv4
+	// address, or a name of the form [DNSName]. Bare IPv6 is refused: in
+	// https://${HOST}:6443 its last group and the port would be one.
+	URLHost = Form{want: "the host of a URL: a DNS name, an IPv4 address, or an IPv6 address in brackets", check: urlHostCheck}
 
 	// DNSName is a name of lower-case labels: what Kubernetes takes for a DNS
 	// subdomain (RFC 1123), at most 253 characters, with labels of at most 63
 	// as DNS has them.
-	DNSName = Form{want: "a DNS name in lower case", check: dnsCheck}
+	DNSName = Form{want: "a DNS name in lower case", check: dnsCheck("''|") + "\n"}
 
 	// Port is a port number from 1 to 65535, without leading zeros.
 	Port = Form{want: "a port number from 1 to 65535", check: portCheck}
@@ -156,27 +162,45 @@ var (
 
 var addressCheck = "case ${@NAME@-} in\n" +
 	"''|*" + bracket(hex+":.", true) + "*) @REFUSE@ ;;\n" +
-	"*:*)\n" +
-	// IPv6: no single colon at an end, one :: at most, groups of at most
-	// four, and as many colons as eight groups have.
-	ifNot("*.*|:|:[!:]*|*[!:]:|*:::*|*::*::*|*"+times(5, hexDigit)+"*|*"+times(9, ":*")) + "\n" +
-	"case ${@NAME@-} in\n" +
-	"::" + times(6, "*:") + "*|" + times(6, "*:") + "*::) ;;\n" +
-	times(8, "*:") + "*) @REFUSE@ ;;\n" +
-	"*::*|" + times(7, "*:") + "*) ;;\n" +
-	"*) @REFUSE@ ;;\n" +
-	"esac ;;\n" +
-	"*)\n" +
-	ifNot("*"+bracket(digits+".", true)+"*|*.*.*.*.*") + "\n" +
-	"case .${@NAME@-}. in\n" +
-	"*..*|*.0" + digit + "*|*" + times(4, digit) + "*|*." + bracket("3456789", false) + digit + digit + ".*|*.2" + bracket("6789", false) + digit + ".*|*.25" + bracket("6789", false) + ".*) @REFUSE@ ;;\n" +
-	".*.*.*.*.) ;;\n" +
-	"*) @REFUSE@ ;;\n" +
-	"esac ;;\n" +
+	"*:*)\n" + ipv6Check("*.*") + " ;;\n" +
+	"*)\n" + ipv4Check("*"+bracket(digits+".", true)+"*|") + " ;;\n" +
 	"esac\n"
 
-var dnsCheck = ifNot("''|*"+bracket(lower+digits+"-.", true)+"*|.*|*.|-*|*-|*..*|*.-*|*-.*|*"+times(64, "[!.]")+"*") + "\n" +
-	"if [ ${#@NAME@} -gt 253 ]; then @REFUSE@; fi\n"
+var urlHostCheck = "case ${@NAME@-} in\n" +
+	"\\[*\\])\n" +
+	ownPrefix + "host=${@NAME@#?}\n" +
+	ownPrefix + "host=${" + ownPrefix + "host%?}\n" +
+	strings.ReplaceAll(ipv6Check("*"+bracket(hex+":", true)+"*"), "@NAME@", ownPrefix+"host") + " ;;\n" +
+	"*" + bracket(digits+".", true) + "*)\n" + dnsCheck("") + " ;;\n" +
+	"*)\n" + ipv4Check("") + " ;;\n" +
+	"esac\n"
+
+// ipv6Check refuses what matches one of the patterns, a single colon at an end,
+// a second ::, groups of more than four, and another number of colons than
+// eight groups have.
+func ipv6Check(patterns string) string {
+	return ifNot(patterns+"|:[!:]*|*[!:]:|*:::*|*::*::*|*"+times(5, hexDigit)+"*|*"+times(9, ":*")) + "\n" +
+		"case ${@NAME@-} in\n" +
+		"::" + times(6, "*:") + "*|" + times(6, "*:") + "*::) ;;\n" +
+		times(8, "*:") + "*) @REFUSE@ ;;\n" +
+		"*::*|" + times(7, "*:") + "*) ;;\n" +
+		"*) @REFUSE@ ;;\n" +
+		"esac"
+}
+
+func ipv4Check(patterns string) string {
+	return ifNot(patterns+"*.*.*.*.*") + "\n" +
+		"case .${@NAME@-}. in\n" +
+		"*..*|*.0" + digit + "*|*" + times(4, digit) + "*|*." + bracket("3456789", false) + digit + digit + ".*|*.2" + bracket("6789", false) + digit + ".*|*.25" + bracket("6789", false) + ".*) @REFUSE@ ;;\n" +
+		".*.*.*.*.) ;;\n" +
+		"*) @REFUSE@ ;;\n" +
+		"esac"
+}
+
+func dnsCheck(patterns string) string {
+	return ifNot(patterns+"*"+bracket(lower+digits+"-.", true)+"*|.*|*.|-*|*-|*..*|*.-*|*-.*|*"+times(64, "[!.]")+"*") + "\n" +
+		"if [ ${#@NAME@} -gt 253 ]; then @REFUSE@; fi"
+}
 
 var portCheck = ifNot("''|*"+bracket(digits, true)+"*|0*|??????*|6553"+bracket("6789", false)+"|655"+bracket("456789", false)+"?|65"+bracket("6789", false)+"??|6"+bracket("6789", false)+"???|"+bracket("789", false)+"????") + "\n"
 

@@ -23,23 +23,18 @@ var forms = []struct {
 	is   func(s string) bool
 	near []string // values at the edge of the form
 }{
-	{"Address", Address, func(s string) bool {
-		a, err := netip.ParseAddr(s)
-		return err == nil && a.Zone() == "" && !(strings.Contains(s, ":") && strings.Contains(s, "."))
-	}, addressesNear()},
-	{"DNSName", DNSName, func(s string) bool {
-		if len(s) == 0 || len(s) > 253 {
-			return false
+	{"Address", Address, isAddress, addressesNear()},
+	{"URLHost", URLHost, func(s string) bool {
+		if inner, ok := strings.CutPrefix(s, "["); ok {
+			inner, ok = strings.CutSuffix(inner, "]")
+			return ok && strings.Contains(inner, ":") && isAddress(inner)
 		}
-		for label := range strings.SplitSeq(s, ".") {
-			if len(label) > 63 || !regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?\z`).MatchString(label) {
-				return false
-			}
+		if strings.Trim(s, "0123456789.") == "" {
+			return isAddress(s)
 		}
-		return true
-	}, []string{"a", "a.b", "a-b", "-a", "a-", "a.-b", "a-.b", "a..b", ".a", "a.", "A", "a_b", "mirror.example.com", "1.2", "xn--a",
-		strings.Repeat("a", 63), strings.Repeat("a", 64), "b." + strings.Repeat("a", 63), "b." + strings.Repeat("a", 64) + ".c",
-		strings.Repeat("a.", 126) + "a", strings.Repeat("a.", 126) + "aa", strings.Repeat("a.", 127) + "a"}},
+		return isDNSName(s)
+	}, urlHostsNear()},
+	{"DNSName", DNSName, isDNSName, dnsNamesNear},
 	{"Port", Port, func(s string) bool {
 		n, err := strconv.Atoi(s)
 		return err == nil && 1 <= n && n <= 65535 && strconv.Itoa(n) == s
@@ -61,6 +56,37 @@ var forms = []struct {
 	{"Chars pattern", Chars("*?[]"), consistsOf("*?[]"), nil},
 	{"Chars list", Chars("|&;() <>"), consistsOf("|&;() <>"), nil},
 	{"Chars ~#%{}", Chars("~#%{}"), consistsOf("~#%{}"), nil},
+}
+
+func isAddress(s string) bool {
+	a, err := netip.ParseAddr(s)
+	return err == nil && a.Zone() == "" && !(strings.Contains(s, ":") && strings.Contains(s, "."))
+}
+
+func isDNSName(s string) bool {
+	if len(s) == 0 || len(s) > 253 {
+		return false
+	}
+	for label := range strings.SplitSeq(s, ".") {
+		if len(label) > 63 || !regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?\z`).MatchString(label) {
+			return false
+		}
+	}
+	return true
+}
+
+var dnsNamesNear = []string{"a", "a.b", "a-b", "-a", "a-", "a.-b", "a-.b", "a..b", ".a", "a.", "A", "a_b", "mirror.example.com", "1.2", "xn--a",
+	strings.Repeat("a", 63), strings.Repeat("a", 64), "b." + strings.Repeat("a", 63), "b." + strings.Repeat("a", 64) + ".c",
+	strings.Repeat("a.", 126) + "a", strings.Repeat("a.", 126) + "aa", strings.Repeat("a.", 127) + "a"}
+
+// urlHostsNear are names and addresses, with brackets and without.
+func urlHostsNear() []string {
+	list := append([]string{"[", "]", "[]", "[[::1]]", "[::1", "::1]", "[::1]]", "[::1]:80", "[a.example.com]", "[192.0.2.1]", "[fe80::1%eth0]", "[::1]\n", "a.example.com:80", "192.0.2.1:80", "x@a", "a/b"},
+		dnsNamesNear...)
+	for _, a := range addressesNear() {
+		list = append(list, a, "["+a+"]")
+	}
+	return list
 }
 
 func consistsOf(set string) func(string) bool {

@@ -57,7 +57,10 @@ type FromSecret struct {
 
 // FromJSONPath is what kubectl get finds at a JSONPath, such as
 // {.spec.clusterIP} of a Service. Of a NUL byte in it, which no shell but zsh can hold, nothing is left.
-// An IPv6 address comes without the brackets that a URL needs: where a Service may have one, use its DNS name.
+//
+// An IPv6 address comes without the brackets that a URL needs, and escape.URLHost, the Form for
+// the host of a URL, refuses it. Where it is IPv6 for sure, [{.spec.clusterIP}] puts them
+// around it; where it may be either, use the DNS name of the Service.
 type FromJSONPath struct {
 	Namespace string // empty: the template's
 	// Resource is a namespaced resource as in a Role, in the plural, with its group behind a dot:

@@ -166,6 +166,9 @@ func (p *problems) scalar(m *marks, n *yaml.Node, key, flow bool) {
 		case form == escape.Address && (flow || colonCanEnd(m, n.Value, i)):
 			p.misplaced(k, wantQuotes, "may be an IPv6 address with a colon first or last, which makes a map")
 			return
+		case form == escape.URLHost && (flow || i == 0 && fixed(m, n.Value)[0] == ""):
+			p.misplaced(k, wantQuotes, "may be an IPv6 address in brackets, which makes a list")
+			return
 		}
 	}
 	if len(found) > 0 && plain && found[0].in.form() != escape.Any && !(found[0].in.form() == escape.Port && m.whole(n.Value)) && otherType(fixed(m, n.Value)) {

@@ -22,6 +22,7 @@ var treacherous = []struct {
 	values []string
 }{
 	{"address", escape.Address, []string{"10.0.0.1", "fd00::", "::", "::1", "1:2:3:4:5:6:7:8", "fd00::1"}},
+	{"url-host", escape.URLHost, []string{"[fd00::1]", "[::]", "192.0.2.1", "null", "true", "1e5", "0x1f", "2001-01-01", "a.example.com"}},
 	{"dns-name", escape.DNSName, []string{"null", "true", "false", "yes", "no", "on", "off", "y", "n", "1e5", "123", "0x1f", "0o7", "0b1", "1.5", "2001-01-01", "2001-01-01t00.x", "rue", "ull", "a.b", "inf", "nan"}},
 	{"port", escape.Port, []string{"1", "80", "65535"}},
 	{"base64", escape.Base64, []string{"null", "Null", "NULL", "true", "TRUE", "1234", "1e10", "0x1F", "+123", "/abc", "YQ==", "1234567=", "+1e5"}},
@@ -138,6 +139,7 @@ func TestPlaces(t *testing.T) {
 		alone = " may be any text, and stands in quotes or beside other text (want it as the whole of a value, without quotes)"
 		other = " may be read as a number, a date, true or null (want quotes around the whole of it)"
 		colon = " may be an IPv6 address with a colon first or last, which makes a map (want quotes around the whole of it)"
+		list  = " may be an IPv6 address in brackets, which makes a list (want quotes around the whole of it)"
 	)
 	for _, c := range []struct{ skeleton, want string }{
 		{"a: ${TEXT}\nb: [${TEXT}]\nc: {d: ${TEXT}} # ${TEXT}\n", ""},
@@ -146,6 +148,7 @@ func TestPlaces(t *testing.T) {
 		{"a: |\n  x\n  ${TEXT}\n", "skeleton: line 3: offset 11: ${TEXT}" + alone},
 		{"a: https://${IP}:6443\nb: \"${IP}\"\nc: |\n  ${IP}\nd: ${IP}/128\n", ""},
 		{"a:\n  - ${IP}\n  - x ${IP} y\n  - [ '${IP}', ${IP}/32 ]\n", "skeleton: line 2: offset 7: ${IP}" + colon + "\nskeleton: line 3: offset 19: ${IP}" + colon + "\nskeleton: line 4: offset 42: ${IP}" + colon},
+		{"a: https://${HOST}:6443\nb: \"${HOST}\"\nc: ${HOST}:80\nd: [https://${HOST}]\n", "skeleton: line 3: offset 40: ${HOST}" + list + "\nskeleton: line 4: offset 63: ${HOST}" + list},
 		{"a: ${NAME}\n", "skeleton: line 1: offset 3: ${NAME}" + other},
 		{"a: ${TOKEN}\nb: \"${TOKEN}\"\n", "skeleton: line 1: offset 3: ${TOKEN}" + other},
 		{"a: t${NAME}\nb: 1${PORT}\nc: ${PORT}\nd: 127.0.0.1:${PORT}\n", "skeleton: line 1: offset 4: ${NAME}" + other + "\nskeleton: line 2: offset 16: ${PORT}" + other},
@@ -154,7 +157,7 @@ func TestPlaces(t *testing.T) {
 		j := patchesJob()
 		j.Template.StrategicPatches, j.Template.Skeleton = nil, c.skeleton
 		for _, in := range []Input{
-			{"TEXT", escape.Any, FromEnv{Value: "x"}}, {"IP", escape.Address, FromEnv{Value: "fd00::"}}, {"NAME", escape.DNSName, FromEnv{Value: "a"}},
+			{"TEXT", escape.Any, FromEnv{Value: "x"}}, {"IP", escape.Address, FromEnv{Value: "fd00::"}}, {"NAME", escape.DNSName, FromEnv{Value: "a"}}, {"HOST", escape.URLHost, FromEnv{Value: "[fd00::1]"}},
 			{"TOKEN", escape.Token, FromEnv{Value: talosToken}}, {"PORT", escape.Port, FromEnv{Value: "80"}},
 		} {
 			if strings.Contains(c.skeleton, "${"+in.Name+"}") {
