@@ -163,6 +163,8 @@ var ruleCases = []struct {
 		want: []string{"endpoint-duplicate error", "endpoint-duplicate error"}, text: `endpoints[0]`},
 	{name: "a slash more", in: `mirrors: {ghcr.io: {endpoints: [https://a, https://a/]}}`, want: []string{"endpoint-duplicate warning"}},
 	{name: "another case", in: `mirrors: {ghcr.io: {endpoints: [https://a.example.com, https://A.example.com]}}`, want: []string{"endpoint-duplicate warning"}},
+	// Paths differ by case (RFC 3986, 6.2.2.1): containerd 2.4.2 has two tables for them, and asks both.
+	{name: "another case of the path", in: `mirrors: {ghcr.io: {endpoints: [https://a.example.com/x, https://a.example.com/X]}}`, want: nil},
 	{name: "the case of a path matters", in: `mirrors: {ghcr.io: {endpoints: [https://a.example.com/x, https://a.example.com/X]}}`},
 	{name: "canonical in document form", in: `mirrors: {ghcr.io: {endpoints: ['https://a.example.com/{x}']}}`, opts: []CheckOption{InForm("documents")}, want: []string{"endpoint-canonical error"}},
 	{name: "canonical in legacy form", in: `mirrors: {ghcr.io: {endpoints: ['https://a.example.com/{x}']}}`, opts: []CheckOption{InForm("legacy")}, want: []string{"endpoint-canonical warning"}},

@@ -228,10 +228,10 @@ const (
 	//	      - https://cache.example.com
 	RuleEndpointCanonical = "endpoint-canonical"
 
-	// RuleEndpointDuplicate (error; warning when only a trailing slash or case differs) finds the same
-	// URL twice in a mirror, also with another overridePath. containerd cannot read the hosts file then
-	// and ignores every mirror of the registry, even with skipFallback. A strategic merge patch that is
-	// applied twice makes such lists. Write each URL once.
+	// RuleEndpointDuplicate (error; warning when only a trailing slash or the case of the host differs)
+	// finds the same URL twice in a mirror, also with another overridePath. containerd cannot read the
+	// hosts file then and ignores every mirror of the registry, even with skipFallback. A strategic
+	// merge patch that is applied twice makes such lists. Write each URL once.
 	//
 	// An example:
 	//

@@ -255,7 +255,7 @@ config:
 	},
 	{
 		Name:     RuleEndpointDuplicate,
-		Severity: "error; warning when only a trailing slash or case differs",
+		Severity: "error; warning when only a trailing slash or the case of the host differs",
 		Finds:    "the same URL twice in a mirror, also with another overridePath",
 		Reason:   "containerd cannot read the hosts file then and ignores every mirror of the registry, even with skipFallback. A strategic merge patch that is applied twice makes such lists.",
 		Fix:      "Write each URL once.",

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/mirrorpatch/mirrorpatch/mirrors/internal/nodekind"
 )
 
 // Place names a field of a [Set]: its Section ("mirrors" or "config"), the Key
@@ -267,40 +269,6 @@ func (d *decoder) value(n *yaml.Node) (*yaml.Node, bool) {
 	return n, !d.bomb && !(n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null")
 }
 
-// kindOf names what a node is.
-func kindOf(n *yaml.Node) string {
-	const tagged = "a value with a tag of its own"
-	switch n.Kind {
-	case yaml.MappingNode:
-		if n.ShortTag() != "!!map" {
-			return tagged
-		}
-		return "a mapping"
-	case yaml.SequenceNode:
-		if n.ShortTag() != "!!seq" {
-			return tagged
-		}
-		return "a list"
-	case yaml.AliasNode:
-		return "an alias"
-	}
-	switch n.ShortTag() {
-	case "!!str":
-		return "a string"
-	case "!!int", "!!float":
-		return "a number"
-	case "!!bool":
-		return "a boolean"
-	case "!!null":
-		return "null"
-	case "!!timestamp":
-		return "a date"
-	case "!!binary":
-		return "!!binary data"
-	}
-	return tagged
-}
-
 type pair struct {
 	name       string
 	key, value *yaml.Node
@@ -310,7 +278,7 @@ type pair struct {
 // does: what the mapping itself says wins, then the earlier merge.
 func (d *decoder) pairs(n *yaml.Node, at Place, secret bool, depth int) []pair {
 	if n.Kind != yaml.MappingNode || n.ShortTag() != "!!map" {
-		d.report(RuleWrongKind, at, n, "found "+kindOf(n), "want a mapping")
+		d.report(RuleWrongKind, at, n, "found "+nodekind.Of(n), "want a mapping")
 		return nil
 	}
 	ps := make([]pair, 0, len(n.Content)/2)
@@ -329,7 +297,7 @@ func (d *decoder) pairs(n *yaml.Node, at Place, secret bool, depth int) []pair {
 			if key.Kind == yaml.ScalarNode {
 				fix += ", in quotes"
 			}
-			d.report(RuleWrongKind, at, k, "found "+kindOf(key)+" as a key", fix)
+			d.report(RuleWrongKind, at, k, "found "+nodekind.Of(key)+" as a key", fix)
 			continue
 		}
 		if first := seen[key.Value]; first != nil {
@@ -377,7 +345,7 @@ func (d *decoder) merged(m *yaml.Node, at Place, secret bool, depth int) []pair 
 		}
 		return all
 	}
-	d.report(RuleWrongKind, at, m, "found "+kindOf(v)+" for the merge key <<", "want a mapping, or a list of mappings")
+	d.report(RuleWrongKind, at, m, "found "+nodekind.Of(v)+" for the merge key <<", "want a mapping, or a list of mappings")
 	return nil
 }
 
@@ -531,7 +499,7 @@ func (d *decoder) endpoints(n *yaml.Node, at Place) (es []Endpoint, said []bool)
 		if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str" {
 			fix = "want a list: write - before it, on a line of its own"
 		}
-		d.report(RuleWrongKind, at, n, "found "+kindOf(n), fix)
+		d.report(RuleWrongKind, at, n, "found "+nodekind.Of(n), fix)
 		return nil, nil
 	}
 	for i, c := range n.Content {
@@ -655,7 +623,7 @@ func (d *decoder) wrongScalar(n *yaml.Node, at Place, want string) {
 			fix += ": write it without the tag"
 		}
 	}
-	d.report(RuleWrongKind, at, n, "found "+kindOf(n), fix)
+	d.report(RuleWrongKind, at, n, "found "+nodekind.Of(n), fix)
 }
 
 func (d *decoder) boolean(n *yaml.Node, at Place) *bool {
@@ -674,7 +642,7 @@ func (d *decoder) boolean(n *yaml.Node, at Place) *bool {
 			fix = "want false"
 		}
 	}
-	d.report(RuleWrongKind, at, n, "found "+kindOf(n), fix)
+	d.report(RuleWrongKind, at, n, "found "+nodekind.Of(n), fix)
 	return nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/mirrorpatch/mirrorpatch/mirrors"
 	"github.com/mirrorpatch/mirrorpatch/mirrors/convert"
 	"github.com/mirrorpatch/mirrorpatch/mirrors/convert/internal/tree"
+	"github.com/mirrorpatch/mirrorpatch/mirrors/internal/nodekind"
 )
 
 // Read reads a config.json, an auth.json, or a Secret as YAML or JSON. In a
@@ -24,7 +25,7 @@ func Read(data []byte) (*mirrors.Source, convert.Report, error) {
 		return nil, convert.Report{}, mirrors.Join(errs...)
 	}
 	if root.Kind != yaml.MappingNode {
-		r.Fail("wrong-kind", "", root, "found "+tree.Kind(root), "want an object")
+		r.Fail("wrong-kind", "", root, "found "+nodekind.Of(root), "want an object")
 		return r.Finish(errs...)
 	}
 	if kind := field(root, "kind"); kind != nil {
@@ -102,7 +103,7 @@ func (r *reader) secret(root *tree.Node, errs []error) (*mirrors.Source, convert
 					continue
 				}
 				if inner.Kind != yaml.MappingNode {
-					r.Fail("wrong-kind", g.Path, g.Value, "found "+tree.Kind(inner), "want an object")
+					r.Fail("wrong-kind", g.Path, g.Value, "found "+nodekind.Of(inner), "want an object")
 					continue
 				}
 				if g.Name == ".dockercfg" {

@@ -15,6 +15,7 @@ import (
 	"github.com/mirrorpatch/mirrorpatch/mirrors"
 	"github.com/mirrorpatch/mirrorpatch/mirrors/convert"
 	"github.com/mirrorpatch/mirrorpatch/mirrors/convert/internal/tree"
+	"github.com/mirrorpatch/mirrorpatch/mirrors/internal/nodekind"
 )
 
 // Read reads a daemon.json. The error is a [*mirrors.Error]; what Docker refuses
@@ -26,7 +27,7 @@ func Read(data []byte) (*mirrors.Source, convert.Report, error) {
 		return nil, convert.Report{}, err
 	}
 	if root.Kind != yaml.MappingNode {
-		r.Fail("wrong-kind", "", root, "found "+tree.Kind(root), "want an object")
+		r.Fail("wrong-kind", "", root, "found "+nodekind.Of(root), "want an object")
 	} else {
 		r.root(root)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mirrorpatch/mirrorpatch/mirrors"
 	"github.com/mirrorpatch/mirrorpatch/mirrors/convert"
+	"github.com/mirrorpatch/mirrorpatch/mirrors/internal/nodekind"
 )
 
 // Reader walks nodes and collects what is wrong, for [Reader.Err], and what
@@ -144,27 +145,6 @@ func (r *Reader) size(n *Node) int {
 // Null reports whether there is no value.
 func Null(n *Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 
-// Kind names what a node is, for a message.
-func Kind(n *Node) string {
-	switch n.Kind {
-	case yaml.MappingNode:
-		return "a mapping"
-	case yaml.SequenceNode:
-		return "a list"
-	}
-	switch n.ShortTag() {
-	case "!!str":
-		return "a string"
-	case "!!int", "!!float":
-		return "a number"
-	case "!!bool":
-		return "a boolean"
-	case "!!null":
-		return "null"
-	}
-	return "a value of another kind"
-}
-
 // Field is an entry of a mapping.
 type Field struct {
 	Path, Name string
@@ -183,7 +163,7 @@ func (r *Reader) fields(n *Node, path string, depth int) []Field {
 		return nil
 	}
 	if n.Kind != yaml.MappingNode {
-		r.Fail("wrong-kind", path, n, "found "+Kind(n), "want a mapping")
+		r.Fail("wrong-kind", path, n, "found "+nodekind.Of(n), "want a mapping")
 		return nil
 	}
 	if depth > 20 {
@@ -196,7 +176,7 @@ func (r *Reader) fields(n *Node, path string, depth int) []Field {
 		k := r.Resolve(n.Content[i])
 		switch {
 		case k.Kind != yaml.ScalarNode:
-			r.Fail("wrong-kind", path, n.Content[i], "found "+Kind(k)+" as a key", "want a string")
+			r.Fail("wrong-kind", path, n.Content[i], "found "+nodekind.Of(k)+" as a key", "want a string")
 		case k.ShortTag() == "!!merge":
 			list := []*Node{n.Content[i+1]}
 			if v := r.Resolve(n.Content[i+1]); v.Kind == yaml.SequenceNode {
@@ -233,7 +213,7 @@ func (r *Reader) Text(f Field) (string, bool) {
 	if n.Kind == yaml.ScalarNode {
 		fix += ": put it in quotes"
 	}
-	r.Fail("wrong-kind", f.Path, n, "found "+Kind(n), fix)
+	r.Fail("wrong-kind", f.Path, n, "found "+nodekind.Of(n), fix)
 	return "", false
 }
 
@@ -257,7 +237,7 @@ func (r *Reader) Bool(f Field) bool {
 			fix += ", without quotes"
 		}
 	}
-	r.Fail("wrong-kind", f.Path, n, "found "+Kind(n), fix)
+	r.Fail("wrong-kind", f.Path, n, "found "+nodekind.Of(n), fix)
 	return false
 }
 
@@ -268,7 +248,7 @@ func (r *Reader) List(f Field) []Field {
 		return nil
 	}
 	if n.Kind != yaml.SequenceNode {
-		r.Fail("wrong-kind", f.Path, n, "found "+Kind(n), "want a list")
+		r.Fail("wrong-kind", f.Path, n, "found "+nodekind.Of(n), "want a list")
 		return nil
 	}
 	fs := make([]Field, len(n.Content))
