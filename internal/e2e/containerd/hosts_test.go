@@ -24,6 +24,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"gopkg.in/yaml.v3"
 
+	"github.com/mirrorpatch/mirrorpatch/internal/e2e/servers/verdict"
 	"github.com/mirrorpatch/mirrorpatch/mirrors"
 )
 
@@ -295,7 +296,7 @@ func TestCorpusHostsDirectory(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("the hosts directories written here equal those of Talos 1.13.9, %d files", files)
+	verdict.Proved(t, "the hosts directories written here are those of Talos 1.13.9, byte for byte, in %d files", files)
 }
 
 // TestCorpusConfigureHosts proves the corpus: containerd, given the files that
@@ -324,5 +325,5 @@ func TestCorpusConfigureHosts(t *testing.T) {
 		}
 		decodeErrors += min(1, len(logged))
 	}
-	t.Logf("ConfigureHosts of containerd 2.4.2 agrees with the corpus on %d lookups, and on the %d cases that it cannot decode", outcomes, decodeErrors)
+	verdict.Proved(t, "ConfigureHosts of containerd 2.4.2 agrees with the corpus on %d lookups, and on the %d cases that it cannot decode", outcomes, decodeErrors)
 }

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"unicode/utf8"
 
@@ -24,6 +25,7 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/mirrorpatch/mirrorpatch/escape"
+	"github.com/mirrorpatch/mirrorpatch/internal/e2e/servers/verdict"
 	"github.com/mirrorpatch/mirrorpatch/internal/shelltest"
 )
 
@@ -217,16 +219,20 @@ func TestChart(t *testing.T) {
 	if len(scripts) != len(carried) || len(scripts) < 5000 {
 		t.Fatalf("%d scripts of %d texts, want 5000 at least", len(scripts), len(carried))
 	}
+	var shells atomic.Int64
+	t.Cleanup(func() {
+		verdict.Proved(t, "%d texts come through Helm 3.22.0, two YAML libraries, the kubelet and %d shells as they were", len(carried), shells.Load())
+	})
 	shelltest.Each(t, func(t *testing.T, sh shelltest.Shell) {
 		t.Parallel()
-		runs := batches(t, sh.Args, scripts, carried)
-		t.Logf("%d texts came through Helm 3.22.0, two YAML libraries, the kubelet and %s as they were (%d runs)", len(carried), sh.Name, runs)
+		shells.Add(1)
+		batches(t, sh.Args, scripts, carried)
 	})
 }
 
 // batches runs the scripts, many in one shell, and asks for the very output of
 // each. What is wrong in a batch is found by running its scripts one by one.
-func batches(t *testing.T, sh, scripts, carried []string) (runs int) {
+func batches(t *testing.T, sh, scripts, carried []string) {
 	t.Helper()
 	for first := 0; first < len(scripts); {
 		var script, want strings.Builder
@@ -235,7 +241,6 @@ func batches(t *testing.T, sh, scripts, carried []string) (runs int) {
 			fmt.Fprintf(&script, "%secho '= end %d ='\n", scripts[last], last)
 			fmt.Fprintf(&want, "%s= end %d =\n", wanted(carried[last]), last)
 		}
-		runs++
 		if got, err := run(sh, script.String()); err != nil || got != want.String() {
 			found := false
 			for i := first; i < last && !found; i++ {
@@ -250,7 +255,6 @@ func batches(t *testing.T, sh, scripts, carried []string) (runs int) {
 		}
 		first = last
 	}
-	return runs
 }
 
 // TestHeredocBytes renders the heredoc alone, as for a script in a file, with
@@ -271,8 +275,13 @@ set -eu
 {{ range $i, $text := .Values.texts -}}
 {{ include "mirrorpatch.heredoc" (dict "command" "cat" "text" $text) }}echo '= end {{ $i }} ='
 {{ end }}`
+	var shells atomic.Int64
+	t.Cleanup(func() {
+		verdict.Proved(t, "%d heredocs that Helm 3.22.0 rendered print their bytes in %d shells, in yash the %d that are UTF-8", len(all), shells.Load(), len(utf8Only))
+	})
 	shelltest.Each(t, func(t *testing.T, sh shelltest.Shell) {
 		t.Parallel()
+		shells.Add(1)
 		values := all
 		if sh.Name == "yash" {
 			values = utf8Only
@@ -297,7 +306,6 @@ set -eu
 			}
 			t.Fatalf("%v; the output differs from byte %d on:\n%q\nwant\n%q", err, at, got[at:min(len(got), at+200)], want.String()[at:min(want.Len(), at+200)])
 		}
-		t.Logf("%d heredocs that Helm 3.22.0 rendered print their bytes in %s", len(values), sh.Name)
 	})
 }
 
@@ -325,8 +333,7 @@ func TestRefusals(t *testing.T) {
 	if n < 300 {
 		t.Errorf("%d texts were refused, want 300 at least", n)
 	}
-
-	t.Logf("%d texts that no layer can carry stop Helm 3.22.0 with the reason", n)
+	verdict.Proved(t, "%d texts that a layer cannot carry stop Helm 3.22.0 with the reason", n)
 }
 
 // TestWrongCalls: a call that is not one of the helpers' stops the rendering;
@@ -337,7 +344,7 @@ func TestWrongCalls(t *testing.T) {
 	}
 	command := func(c string) string { return heredoc(`"text" "a\n" "command" ` + c) }
 	parts := func(p string) string { return heredoc(`"command" "cat" "parts" ` + p) }
-	for _, c := range []struct{ template, want string }{
+	wrong := []struct{ template, want string }{
 		{`{{ include "mirrorpatch.heredoc" "x" }}`, "give a dict"},
 		{heredoc(`"text" "a\n"`), "command is missing or no string"},
 		{heredoc(`"Command" "cat" "text" "a\n"`), `unknown key "Command"`},
@@ -396,24 +403,27 @@ func TestWrongCalls(t *testing.T) {
 		{`{{ include "mirrorpatch.command" (b64dec "4oI=") }}`, "not valid UTF-8"},
 		{`{{ include "mirrorpatch.command" (b64dec "4u+/vYKs") }}`, "not valid UTF-8"}, // E2, U+FFFD, 82, AC
 		{`{{ include "mirrorpatch.command" (b64dec "77+97w==") }}`, "not valid UTF-8"}, // U+FFFD, EF
-	} {
+	}
+	for _, c := range wrong {
 		out, err := render(map[string]string{"s": c.template}, nil)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one that says %q; rendered %q", c.template, err, c.want, out["s"])
 		}
 	}
-	for _, c := range []struct{ template, want string }{
+	right := []struct{ template, want string }{
 		{heredoc(`"command" "cat" "text" ""`), "cat <<EOF\nEOF\n"},
 		{command(`"f $# a#b"`), "f $# a#b <<EOF\na\nEOF\n"},
 		{command(`"# first\nkubectl apply -f -"`), "# first\nkubectl apply -f - <<EOF\na\nEOF\n"},
 		{command(`"cat >undo"`), "cat >undo <<EOF\na\nEOF\n"},
 		{parts(`(list (dict "live" "PATHS") (dict "live" "MY_IFS") (dict "text" "\n"))`), "cat <<EOF\n${PATHS}${MY_IFS}\nEOF\n"},
 		{`{{ include "mirrorpatch.command" "\uFFFD" }}`, "\"\uFFFD\""},
-	} {
+	}
+	for _, c := range right {
 		if out, err := render(map[string]string{"s": c.template}, nil); err != nil || out["s"] != c.want {
 			t.Errorf("%s: rendered %q, %v, want %q", c.template, out["s"], err, c.want)
 		}
 	}
+	verdict.Proved(t, "%d wrong calls of the helpers stop Helm 3.22.0 with the reason, and %d that look like them render", len(wrong), len(right))
 }
 
 // TestReplaceChainIsInjectable is the control: the chain of replaces that charts
@@ -433,7 +443,7 @@ func TestReplaceChainIsInjectable(t *testing.T) {
 			t.Errorf("%q printed %q, want %q", text, got, want)
 		}
 	}
-	t.Log("a chain of replaces before a delimiter that the chart fixes runs a line of the value")
+	verdict.Proved(t, "a chain of replaces before a delimiter that the chart fixes runs a line of the value")
 }
 
 // TestHelmText: text that escape.Helm wrote into a template is that text again,
@@ -465,7 +475,7 @@ func TestHelmText(t *testing.T) {
 		}
 		t.Fatalf("differs from byte %d on:\n%q\nwant\n%q", at, got[at:min(len(got), at+200)], want.String()[at:min(want.Len(), at+200)])
 	}
-	t.Logf("%d texts stand in a template of Helm 3.22.0 as themselves", n)
+	verdict.Proved(t, "%d texts stand in a template of Helm 3.22.0 as themselves", n)
 }
 
 // job is a template of a chart with a script that Go code wrote.
@@ -534,7 +544,7 @@ func TestHelmCommand(t *testing.T) {
 	if n < 5000 {
 		t.Errorf("%d scripts were carried, want 5000 at least", n)
 	}
-	t.Logf("%d scripts came through Helm 3.22.0, YAML, the kubelet and /bin/sh by HelmCommand", n)
+	verdict.Proved(t, "%d scripts come through Helm 3.22.0, YAML, the kubelet and /bin/sh by HelmCommand", n)
 }
 
 // FuzzHelm: one text through both ways into a chart.
@@ -546,7 +556,9 @@ func FuzzHelm(f *testing.F) {
 		f.Add(s)
 	}
 	chart := loadChart(f)
+	n := 0
 	f.Fuzz(func(t *testing.T, text string) {
+		n++
 		checkHelmCommand(t, text)
 		why := refusal(text)
 		if text == "" { // the chart's second body has no final newline then
@@ -569,4 +581,5 @@ func FuzzHelm(f *testing.F) {
 			t.Fatalf("%q: %v\nprinted %q\nscript %q", text, err, got, scripts[0])
 		}
 	})
+	verdict.Proved(f, "any text comes through Helm 3.22.0 as it was, by the helpers and by HelmCommand, or stops it with the reason: %d texts", n)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/mirrorpatch/mirrorpatch/configpatch/reconcile"
 	"github.com/mirrorpatch/mirrorpatch/escape"
 	"github.com/mirrorpatch/mirrorpatch/internal/e2e/sandbox"
+	"github.com/mirrorpatch/mirrorpatch/internal/e2e/servers/verdict"
 	"github.com/mirrorpatch/mirrorpatch/internal/shelltest"
 	"github.com/mirrorpatch/mirrorpatch/mirrors"
 )
@@ -120,8 +121,9 @@ func template(t *testing.T, s mirrors.Set) reconcile.Template {
 	}
 }
 
-// run makes the manifests and runs the Job in every shell.
-func run(t *testing.T, j reconcile.Job, want reconcile.Transport, c sandbox.Cluster, check func(t *testing.T, r sandbox.Result)) {
+// run makes the manifests and runs the Job in every shell. It returns what was
+// run, for a line about it.
+func run(t *testing.T, j reconcile.Job, want reconcile.Transport, c sandbox.Cluster, check func(t *testing.T, r sandbox.Result)) string {
 	t.Helper()
 	sandbox.Needed(t)
 	objects, err := reconcile.Manifests(j)
@@ -132,31 +134,36 @@ func run(t *testing.T, j reconcile.Job, want reconcile.Transport, c sandbox.Clus
 		t.Fatalf("the script is in a %s, want a %s", objects.Transport(), want)
 	}
 	p, files := sandbox.Manifests(t, objects.Bytes())
+	shells := 0
 	shelltest.Each(t, func(t *testing.T, sh shelltest.Shell) {
 		check(t, c.Start(t, p, files, sh.Args))
-		t.Logf("the script in a %s of %d bytes ran in %s as user %d under a read-only root file system", want, len(objects.Script().Bytes()), sh.Name, p.SecurityContext.RunAsUser)
+		shells++
 	})
+	return fmt.Sprintf("%d bytes of script in a %s, %d shells, user %d, a read-only root file system",
+		len(objects.Script().Bytes()), want, shells, p.SecurityContext.RunAsUser)
 }
 
 // TestStrategicPatches: the template without live inputs.
 func TestStrategicPatches(t *testing.T) {
-	run(t, reconcile.Job{Template: template(t, set)}, reconcile.InCommand, sandbox.Cluster{}, func(t *testing.T, r sandbox.Result) {
+	ran := run(t, reconcile.Job{Template: template(t, set)}, reconcile.InCommand, sandbox.Cluster{}, func(t *testing.T, r sandbox.Result) {
 		a := read(t, r)
 		if p := a.Spec.Template.Spec.StrategicPatches; len(p) != 1 || p[0] != string(patch(t, set)) || !registries(t, p[0]).Equal(set) {
 			t.Errorf("strategicPatches %q", p)
 		}
 	})
+	verdict.Proved(t, "the Job applies the template with its strategic patches, which are the Set (%s)", ran)
 }
 
 // TestSecret: credentials go into a mounted Secret, and arrive.
 func TestSecret(t *testing.T) {
 	s := withCredentials()
-	run(t, reconcile.Job{Template: template(t, s)}, reconcile.InSecret, sandbox.Cluster{}, func(t *testing.T, r sandbox.Result) {
+	ran := run(t, reconcile.Job{Template: template(t, s)}, reconcile.InSecret, sandbox.Cluster{}, func(t *testing.T, r sandbox.Result) {
 		a := read(t, r)
 		if p := a.Spec.Template.Spec.StrategicPatches; len(p) != 1 || !registries(t, p[0]).Equal(s) {
 			t.Errorf("strategicPatches %q", p)
 		}
 	})
+	verdict.Proved(t, "credentials arrive through a mounted Secret, whatever text they are (%s)", ran)
 }
 
 // TestConfigMap: a script that is too large for a command goes into a mounted
@@ -167,12 +174,13 @@ func TestConfigMap(t *testing.T) {
 	for i := range 2000 {
 		s.Mirrors[fmt.Sprintf("r%d.example.com", i)] = mirrors.Mirror{Endpoints: []mirrors.Endpoint{{URL: fmt.Sprintf("https://cache.internal/v2/r%d", i), OverridePath: true}}}
 	}
-	run(t, reconcile.Job{Template: template(t, s)}, reconcile.InConfigMap, sandbox.Cluster{}, func(t *testing.T, r sandbox.Result) {
+	ran := run(t, reconcile.Job{Template: template(t, s)}, reconcile.InConfigMap, sandbox.Cluster{}, func(t *testing.T, r sandbox.Result) {
 		a := read(t, r)
 		if p := a.Spec.Template.Spec.StrategicPatches; len(p) != 1 || !registries(t, p[0]).Equal(s) {
 			t.Errorf("strategicPatches of %d bytes are not the Set", len(strings.Join(p, "")))
 		}
 	})
+	verdict.Proved(t, "a Job that is too large for a command applies 2003 mirrors (%s)", ran)
 }
 
 // skeletonJob is a whole configuration of a worker, with an input of each kind.
@@ -212,7 +220,7 @@ func skeletonJob(t *testing.T) (reconcile.Job, sandbox.Cluster, string) {
 // TestSkeleton: data from a skeleton, its inputs from where they are.
 func TestSkeleton(t *testing.T) {
 	j, c, want := skeletonJob(t)
-	run(t, j, reconcile.InCommand, c, func(t *testing.T, r sandbox.Result) {
+	ran := run(t, j, reconcile.InCommand, c, func(t *testing.T, r sandbox.Result) {
 		a := read(t, r)
 		if a.Spec.Template.Spec.Data != want {
 			t.Errorf("data\n%s\nwant\n%s", a.Spec.Template.Spec.Data, want)
@@ -224,6 +232,7 @@ func TestSkeleton(t *testing.T) {
 			}
 		}
 	})
+	verdict.Proved(t, "the skeleton arrives with the inputs from the cluster, and no secret where it was not placed (%s)", ran)
 }
 
 // TestRefusedInput: a value that is not what it must be ends the Job before
@@ -231,15 +240,17 @@ func TestSkeleton(t *testing.T) {
 func TestRefusedInput(t *testing.T) {
 	j, c, _ := skeletonJob(t)
 	c.Gets["tenant-a services tenant-a {.spec.clusterIP}"] = "10.95.0.10\n  evil: true"
-	run(t, j, reconcile.InCommand, c, func(t *testing.T, r sandbox.Result) {
+	ran := run(t, j, reconcile.InCommand, c, func(t *testing.T, r sandbox.Result) {
 		if r.Exit != 1 || r.Applied != "" || !strings.Contains(r.Stderr, "SERVICE_IP") || strings.Contains(r.Stderr, "evil") {
 			t.Errorf("exit code %d, applied %q, standard error:\n%s", r.Exit, r.Applied, r.Stderr)
 		}
 	})
+	verdict.Proved(t, "an input that is not what it must be ends the Job with exit code 1, and nothing is applied (%s)", ran)
 }
 
 // TestWithoutEmptyDir is the control: with nothing mounted at /tmp, a shell that
-// keeps a document in a file cannot run the Job, and applies nothing at all.
+// keeps a document in a file cannot run the Job, and applies nothing at all. One
+// that has it in a pipe, as dash 0.5.12 and bash 5.2, runs it.
 func TestWithoutEmptyDir(t *testing.T) {
 	sandbox.Needed(t)
 	objects, err := reconcile.Manifests(reconcile.Job{Template: template(t, set)})
@@ -248,21 +259,22 @@ func TestWithoutEmptyDir(t *testing.T) {
 	}
 	p, files := sandbox.Manifests(t, objects.Bytes())
 	p.Containers[0].VolumeMounts = nil
-	var failed []string
+	var failed, applied []string
 	shelltest.Each(t, func(t *testing.T, sh shelltest.Shell) {
 		switch r := (sandbox.Cluster{}).Start(t, p, files, sh.Args); {
 		case r.Exit == 0:
 			read(t, r)
+			applied = append(applied, sh.Name)
 		case r.Applied != "":
 			t.Errorf("exit code %d, and applied %q", r.Exit, r.Applied)
 		default:
 			failed = append(failed, sh.Name)
 		}
 	})
-	for _, name := range []string{"mksh", "posh", "zsh"} {
-		if _, err := exec.LookPath(name); err == nil && !slices.Contains(failed, name) {
-			t.Errorf("%s needs no file for a document: this test proves nothing", name)
+	for name, fails := range map[string]bool{"mksh": true, "posh": true, "zsh": true, "dash": false, "bash": false} {
+		if _, err := exec.LookPath(name); err == nil && slices.Contains(failed, name) != fails {
+			t.Errorf("%s: the Job fails: %t, want %t: else this test proves nothing", name, !fails, fails)
 		}
 	}
-	t.Logf("without the emptyDir the Job fails in %v, and nothing is applied", failed)
+	verdict.Proved(t, "without the emptyDir the Job fails in %v and applies nothing there, and in %v it applies all the same", failed, applied)
 }

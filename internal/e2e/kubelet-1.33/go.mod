@@ -4,6 +4,7 @@ go 1.26.6
 
 require (
 	github.com/mirrorpatch/mirrorpatch v0.0.0
+	github.com/mirrorpatch/mirrorpatch/internal/e2e/servers v0.0.0
 	k8s.io/kubernetes v1.33.0
 )
 
@@ -42,3 +43,5 @@ replace (
 	k8s.io/sample-cli-plugin => k8s.io/sample-cli-plugin v0.33.0
 	k8s.io/sample-controller => k8s.io/sample-controller v0.33.0
 )
+
+replace github.com/mirrorpatch/mirrorpatch/internal/e2e/servers => ../servers

@@ -26,6 +26,7 @@ require (
 	github.com/mdlayher/genetlink v1.3.2 // indirect
 	github.com/mdlayher/netlink v1.8.0 // indirect
 	github.com/mdlayher/socket v0.5.1 // indirect
+	github.com/mirrorpatch/mirrorpatch/internal/e2e/servers v0.0.0 // indirect
 	github.com/opencontainers/runtime-spec v1.2.1 // indirect
 	github.com/petermattis/goid v0.0.0-20240813172612-4fcff4a6cae7 // indirect
 	github.com/planetscale/vtprotobuf v0.6.1-0.20241121165744-79df5c4772f2 // indirect
@@ -56,3 +57,5 @@ require (
 )
 
 replace github.com/mirrorpatch/mirrorpatch/internal/e2e/machinery-1.11 => ../machinery-1.11
+
+replace github.com/mirrorpatch/mirrorpatch/internal/e2e/servers => ../servers

@@ -9,13 +9,14 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"gopkg.in/yaml.v3"
 	"k8s.io/kubernetes/third_party/forked/golang/expansion"
+
+	"github.com/mirrorpatch/mirrorpatch/internal/e2e/servers"
 )
 
 // Pod is what a kubelet needs to know of the Job's Pod.
@@ -261,30 +262,18 @@ func (c Cluster) Start(t *testing.T, p Pod, files Files, sh []string) Result {
 		root, programs, fmt.Sprint(p.SecurityContext.RunAsUser), fmt.Sprint(p.SecurityContext.RunAsGroup), fmt.Sprint(len(mounts) / 2)}
 	args = append(append(args, mounts...), "env", "-i")
 	args = append(append(args, env...), command...)
-	cmd := exec.Command("unshare", args...)
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	err := cmd.Run()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		t.Fatal(err)
+	r := servers.Run(os.Environ(), nil, "unshare", args...)
+	if r.Exit < 0 || strings.Contains(r.Stderr, "isolate: ") || strings.Contains(r.Stderr, "chroot: ") {
+		t.Fatalf("the container in %q did not start or end: %s", sh, r.Stderr)
 	}
-	if strings.Contains(stderr.String(), "isolate: ") || strings.Contains(stderr.String(), "chroot: ") {
-		t.Fatalf("the container did not start: %s", stderr.String())
-	}
-	return Result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
+	return Result{r.Stdout, r.Stderr, r.Exit}
 }
 
-// Needed skips a test on a machine that gives us no mount namespace; in CI that
-// is a failure.
+// Needed ends a test on a machine that gives us no mount namespace.
 func Needed(t *testing.T) {
 	t.Helper()
-	out, err := exec.Command("unshare", "-m", "-n", "--propagation", "private", "setpriv", "--reuid", "65532", "true").CombinedOutput()
-	if err == nil {
-		return
+	r := servers.Run(os.Environ(), nil, "unshare", "-m", "-n", "--propagation", "private", "setpriv", "--reuid", "65532", "true")
+	if r.Exit != 0 {
+		servers.Missing(t, "a mount namespace is needed (unshare, setpriv and root): "+r.Stderr)
 	}
-	if os.Getenv("CI") == "true" {
-		t.Fatalf("a mount namespace is needed (unshare, setpriv and root): %v: %s", err, out)
-	}
-	t.Skipf("a mount namespace is needed (unshare, setpriv and root): %v: %s", err, out)
 }

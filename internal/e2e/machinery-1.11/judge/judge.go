@@ -24,6 +24,8 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/config/configpatcher"
 	"github.com/siderolabs/talos/pkg/machinery/config/encoder"
 	"gopkg.in/yaml.v3"
+
+	"github.com/mirrorpatch/mirrorpatch/internal/e2e/servers/verdict"
 )
 
 // A Case is a configuration, sequences of patches, and the configuration that
@@ -74,7 +76,11 @@ func Run(t *testing.T, root string, minor, cases int) {
 			t.Errorf("only %d cases of %s were judged", judged[kind], kind)
 		}
 	}
-	t.Logf("cases judged: %v", judged)
+	of := make([]string, 0, len(kinds))
+	for _, kind := range kinds {
+		of = append(of, fmt.Sprintf("%d of %s", judged[kind], kind))
+	}
+	verdict.Proved(t, "machinery of Talos 1.%d makes of the patches what machinery 1.13.9 makes of them: %s", minor, strings.Join(of, ", "))
 }
 
 // Judge applies each sequence and compares what the result says about
