@@ -29,13 +29,11 @@ func (e *Effective) Source() *mirrors.Source {
 func (e *Effective) Check(opts ...mirrors.CheckOption) mirrors.Findings {
 	source := mirrors.NewSource(e.written())
 	marks := e.marks()
-	whole := Legacy // the form in which findings about the whole are judged
-	used := map[Form]bool{}
+	whole := e.form() // that in which findings about the whole are judged
+	used := map[Form]bool{whole: true}
 	for _, entry := range e.Entries {
 		used[entry.form()] = true
-		whole = max(whole, entry.form()) // Documents where there is one
 	}
-	used[whole] = true
 	// A finding names its place by its path, so each place gets one of its own.
 	for i, m := range marks {
 		source.Mark(m.place, mirrors.Position{Path: strconv.Itoa(i), Line: m.at.Line, Column: m.at.Column})
@@ -85,6 +83,15 @@ func (e Entry) form() Form {
 		return Legacy
 	}
 	return Documents
+}
+
+// form is Documents where there is a document that counts.
+func (e *Effective) form() Form {
+	form := Legacy
+	for _, entry := range e.Entries {
+		form = max(form, entry.form())
+	}
+	return form
 }
 
 func (e Entry) place() place { return place{e.form(), e.Kind, e.Name} }
@@ -137,7 +144,15 @@ func (e *Effective) marks() []mark {
 			marks = append(marks, mark{mirrors.Place{Section: "config", Key: entry.Name}, at, form})
 		}
 	}
-	return marks
+	// What is found about the whole stands at the first entry of its form.
+	var first mirrors.Position
+	whole := e.form()
+	for _, entry := range e.Entries {
+		if entry.form() == whole && (first.Line == 0 || entry.Line < first.Line) {
+			first = mirrors.Position{Line: entry.Line, Column: entry.Column}
+		}
+	}
+	return append(marks, mark{mirrors.Place{}, first, whole})
 }
 
 // path is where the entry that counts stands in the configuration.

@@ -28,14 +28,14 @@ func TestEffectiveCheck(t *testing.T) {
 		version string
 		want    []string // without those of severity info and that nothing is verified
 	}{
-		"documents of old":                {document, "v1.11", []string{`0:0 error version-feature ""`}},
+		"documents of old":                {document, "v1.11", []string{`1:1 error version-feature ""`}},
 		"documents":                       {document, "v1.12.0", nil},
 		"legacy of old":                   {braces, "v1.8", []string{`7:13 warning endpoint-canonical "machine.registries.mirrors[\"quay.io\"].endpoints[1]"`}},
 		"legacy with a version of both":   {braces, "v1.13", []string{`7:13 warning endpoint-canonical "machine.registries.mirrors[\"quay.io\"].endpoints[1]"`}},
 		"legacy":                          {braces, "", []string{`7:13 warning endpoint-canonical "machine.registries.mirrors[\"quay.io\"].endpoints[1]"`}},
 		"a document is parsed":            {byRule, "", []string{`5:10 error endpoint-canonical "RegistryMirrorConfig \"ghcr.io\": endpoints[0].url"`}},
 		"overridePath of one mirror":      {mixed, "v1.12.0", nil},
-		"TLS documents of old":            {document + "---\n" + tls, "v1.8", []string{`0:0 error version-feature ""`}},
+		"TLS documents of old":            {braces + "---\n" + document + "---\n" + tls, "v1.8", []string{`7:13 warning endpoint-canonical "machine.registries.mirrors[\"quay.io\"].endpoints[1]"`, `9:1 error version-feature ""`}},
 		"TLS documents that panic":        {document + "---\n" + tls, "v1.12.0", []string{`7:1 error version-feature "RegistryTLSConfig \"m.example.com\""`}},
 		"TLS documents that do not panic": {document + "---\n" + tls, "v1.12.2", nil},
 		"both forms": {braces + "---\n" + byRule, "v1.13", []string{
@@ -48,7 +48,7 @@ func TestEffectiveCheck(t *testing.T) {
 		"credentials": {document + "---\napiVersion: v1alpha1\nkind: RegistryAuthConfig\nname: m.example.com\nauth: bm9uc2Vuc2U=\n", "",
 			[]string{`10:7 error auth-encoding "RegistryAuthConfig \"m.example.com\": auth"`}},
 		"nothing":    {"version: v1alpha1\nmachine: {}\n", "v1.13", []string{`0:0 warning empty-set ""`}},
-		"no version": {document, "latest", []string{`0:0 error version-feature ""`}},
+		"no version": {document, "latest", []string{`1:1 error version-feature ""`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			effective, err := configpatch.Read([]byte(tt.in))
@@ -140,7 +140,8 @@ insecureSkipVerify: true
 	source := effective.Source()
 	sameSet(t, effective.Set, source.Set)
 	for place, want := range map[mirrors.Place]mirrors.Position{
-		{Section: "mirrors", Key: "ghcr.io"}:                                         {Path: `machine.registries.mirrors["ghcr.io"]`, Line: 4, Column: 7},
+		{}:                                   {Line: 16, Column: 1}, // the first document
+		{Section: "mirrors", Key: "ghcr.io"}: {Path: `machine.registries.mirrors["ghcr.io"]`, Line: 4, Column: 7},
 		{Section: "mirrors", Key: "ghcr.io", Field: "skipFallback"}:                  {Path: `machine.registries.mirrors["ghcr.io"].skipFallback`, Line: 5, Column: 23},
 		{Section: "mirrors", Key: "ghcr.io", Field: "endpoints[1]"}:                  {Path: `machine.registries.mirrors["ghcr.io"].endpoints[1]`, Line: 8, Column: 13},
 		{Section: "mirrors", Key: "quay.io", Field: "endpoints[0]"}:                  {Path: `machine.registries.mirrors["quay.io"].endpoints[0]`, Line: 7, Column: 13},
