@@ -28,6 +28,7 @@ type Cluster struct {
 	Token      string // a bearer token of the administrator, of the group system:masters
 	Kubeconfig string // a file, for the administrator
 
+	etcd      string // its URL
 	dir       string
 	kubectl   string
 	transport *http.Transport
@@ -80,14 +81,15 @@ func (c *Cluster) start(etcd, apiserver string, flags []string, freePorts func(i
 	if err != nil {
 		return err
 	}
-	client, peer := fmt.Sprintf("http://127.0.0.1:%d", ports[0]), fmt.Sprintf("http://127.0.0.1:%d", ports[1])
+	peer := fmt.Sprintf("http://127.0.0.1:%d", ports[1])
+	c.etcd = fmt.Sprintf("http://127.0.0.1:%d", ports[0])
 	c.URL = fmt.Sprintf("https://127.0.0.1:%d", ports[2])
 
 	name := filepath.Base(c.dir)
 	p, err := Start("etcd", c.file("etcd.log"), exec.Command(etcd, "--data-dir", c.file("etcd"), "--name", name,
-		"--listen-client-urls", client, "--advertise-client-urls", client,
+		"--listen-client-urls", c.etcd, "--advertise-client-urls", c.etcd,
 		"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", name+"="+peer,
-		"--unsafe-no-fsync"), func(ctx context.Context) error { return etcdIs(ctx, client, name) })
+		"--unsafe-no-fsync"), func(ctx context.Context) error { return etcdIs(ctx, c.etcd, name) })
 	if err != nil {
 		return err
 	}
@@ -108,7 +110,7 @@ func (c *Cluster) start(etcd, apiserver string, flags []string, freePorts func(i
 	}
 	c.CAFile = c.file("certificates/apiserver.crt") // the server makes it, with its CA in it
 	p, err = Start("kube-apiserver", c.file("kube-apiserver.log"), exec.Command(apiserver, append([]string{
-		"--etcd-servers=" + client,
+		"--etcd-servers=" + c.etcd,
 		"--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", ports[2]), "--endpoint-reconciler-type=none",
 		"--cert-dir=" + filepath.Dir(c.CAFile),
 		"--service-account-key-file=" + c.file("account.key"), "--service-account-signing-key-file=" + c.file("account.key"),
@@ -244,31 +246,9 @@ func (c *Cluster) Env(kubeconfig string) []string {
 	return []string{"PATH=" + c.file("bin") + ":/usr/bin:/bin", "HOME=" + c.file("home"), "KUBECONFIG=" + kubeconfig}
 }
 
-// Result is one run of a program.
-type Result struct {
-	Stdout, Stderr string
-	Exit           int // -1 when it could not be run, or did not end in time: Stderr says so
-}
-
 // Kubectl runs kubectl with a kubeconfig and standard input.
 func (c *Cluster) Kubectl(kubeconfig string, stdin []byte, args ...string) Result {
 	return Run(c.Env(kubeconfig), stdin, c.kubectl, args...)
-}
-
-// Run runs a program to its end, but not longer than [Patience].
-func Run(env []string, stdin []byte, name string, args ...string) Result {
-	ctx, cancel := context.WithTimeout(context.Background(), Patience)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, name, args...)
-	var stdout, stderr bytes.Buffer
-	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = env, bytes.NewReader(stdin), &stdout, &stderr
-	cmd.WaitDelay = Patience // its children may hold the pipes
-	err := cmd.Run()
-	r := Result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
-	if exit := (*exec.ExitError)(nil); err != nil && (r.Exit == -1 || !errors.As(err, &exit)) {
-		r.Stderr, r.Exit = strings.TrimLeft(r.Stderr+"\n"+err.Error(), "\n"), -1
-	}
-	return r
 }
 
 // Install creates the CustomResourceDefinitions of a file and waits until the

@@ -58,6 +58,13 @@ func Start(name, log string, cmd *exec.Cmd, ready func(context.Context) error) (
 	defer cancel()
 	for {
 		once, cancel := context.WithTimeout(ctx, 30*time.Second)
+		go func() { // no answer is awaited of one that has ended
+			select {
+			case <-p.done:
+				cancel()
+			case <-once.Done():
+			}
+		}()
 		err := ready(once)
 		cancel()
 		select {

@@ -1,5 +1,5 @@
 // Package servers has the programs that the tests of the second tier run:
-// containerd, crictl, kube-apiserver and kubectl, built from their own sources,
+// containerd, ctr, crictl, kube-apiserver and kubectl, built from their own sources,
 // and etcd as Debian packages it. [StartCluster] starts an API server, [Start]
 // any server, [Path] finds a program.
 //
@@ -35,6 +35,7 @@ const kubernetes = "v1.36.3" // as in kubernetes.mod
 // Programs are all of them.
 var Programs = []Program{
 	{"containerd", "github.com/containerd/containerd/v2/cmd/containerd", "v2.4.2"},
+	{"ctr", "github.com/containerd/containerd/v2/cmd/ctr", "v2.4.2"},
 	{"crictl", "sigs.k8s.io/cri-tools/cmd/crictl", "v1.37.0"},
 	{"kubectl", "k8s.io/kubernetes/cmd/kubectl", kubernetes},
 	{"kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver", kubernetes},
@@ -58,7 +59,8 @@ func (p Program) In(cache string) string {
 	return filepath.Join(cache, p.Name+"-"+p.Version, p.Name)
 }
 
-// MissingError says that something which the tests need is not on this machine.
+// MissingError says what the tests need and this machine does not have: a
+// program, a file, or root.
 type MissingError struct {
 	Reason string
 }

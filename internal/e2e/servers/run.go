@@ -1,0 +1,41 @@
+package servers
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Result is one run of a program.
+type Result struct {
+	Stdout, Stderr string
+	Exit           int // -1 when it could not be run, or did not end by itself: Stderr says so at its end
+}
+
+// Run runs a program to its end, but not longer than [Patience].
+func Run(env []string, stdin []byte, name string, args ...string) Result {
+	return run(Patience, env, stdin, name, args...)
+}
+
+func run(patience time.Duration, env []string, stdin []byte, name string, args ...string) Result {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, args...)
+	var stdout, stderr bytes.Buffer
+	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = env, bytes.NewReader(stdin), &stdout, &stderr
+	cmd.WaitDelay = time.Second // its children may hold the pipes
+	err := cmd.Run()
+	r := Result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
+	if exit := (*exec.ExitError)(nil); err != nil && (r.Exit == -1 || !errors.As(err, &exit)) {
+		if ctx.Err() != nil {
+			err = fmt.Errorf("%s did not end within %s", strings.Join(append([]string{filepath.Base(name)}, args[:min(len(args), 1)]...), " "), patience)
+		}
+		r.Stderr, r.Exit = strings.TrimLeft(r.Stderr+"\n"+err.Error(), "\n"), -1
+	}
+	return r
+}
