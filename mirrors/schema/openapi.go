@@ -46,23 +46,13 @@ func OpenAPI(opts ...Option) map[string]any {
 			"additionalProperties":  openMirror(o),
 			"x-kubernetes-map-type": "granular",
 			"x-kubernetes-validations": rules(
-				keyLength,
-				celRule{
-					name: "registry-name",
-					rule: fmt.Sprintf(`self.all(k, %s || k.matches(%s))`, isIn("k", aliases), cel(registryName)),
-					message: "a key of mirrors is the host, or host:port, of a registry as image references have it, in lower case, such as ghcr.io, " +
-						`or "*" alone: no scheme, no path, no other pattern`,
-				},
-				celRule{
-					name:    "registry-name",
-					rule:    fmt.Sprintf(`self.all(k, !k.matches(%s))`, cel(mappedKey)),
-					message: "an IPv6 address that ends in an IPv4 address is no registry that an image reference can have: write it in hexadecimal groups",
-				},
-				celRule{
-					name:    "registry-alias",
-					rule:    fmt.Sprintf(`self.all(k, !(%s))`, isIn("k", aliases)),
-					message: "images of Docker Hub have the registry docker.io: write the key docker.io",
-				},
+				longKey,
+				keyRule("registry-name", fmt.Sprintf(`!(%s) && !k.matches(%s)`, isIn("k", aliases), cel(registryName)),
+					"a key of mirrors is the host, or host:port, of a registry as image references have it, in lower case, such as ghcr.io, "+
+						`or "*" alone: no scheme, no path, no other pattern`),
+				keyRule("registry-name", fmt.Sprintf(`k.matches(%s)`, cel(mappedKey)),
+					"an IPv6 address that ends in an IPv4 address is no registry that an image reference can have: write it in hexadecimal groups"),
+				keyRule("registry-alias", isIn("k", aliases), "images of Docker Hub have the registry docker.io: write the key docker.io"),
 			),
 		},
 		"config": tree{
@@ -73,32 +63,21 @@ func OpenAPI(opts ...Option) map[string]any {
 			"additionalProperties":  openHost(),
 			"x-kubernetes-map-type": "granular",
 			"x-kubernetes-validations": rules(
-				keyLength,
-				celRule{
-					name:    "tls-wildcard, auth-wildcard",
-					rule:    `!('*' in self)`,
-					message: `a key of config is literal, and "*" is not supported: write a key for each host`,
-				},
-				celRule{
-					name:    "config-key",
-					rule:    fmt.Sprintf(`self.all(k, k.matches(%s))`, cel(`^[^\x00- #?@\x7f]+$`)),
-					message: "a key of config is the host of an endpoint, with its port, such as cache.example.com:5000: no credentials, no query, no white space",
-				},
-				celRule{
-					name:    "config-key",
-					rule:    `self.all(k, !k.contains('/'))`,
-					message: "a key of config is the host of an endpoint, with its port, such as cache.example.com:5000: no scheme and no path",
-				},
+				longKey,
+				keyRule("tls-wildcard, auth-wildcard", `k == '*'`, `a key of config is literal, and "*" is not supported: write a key for each host`),
+				keyRule("config-key", fmt.Sprintf(`!k.matches(%s)`, cel(`^[^\x00- #?@\x7f]+$`)),
+					"a key of config is the host of an endpoint, with its port, such as cache.example.com:5000: no credentials, no query, no white space"),
+				keyRule("config-key", `k.contains('/')`,
+					"a key of config is the host of an endpoint, with its port, such as cache.example.com:5000: no scheme and no path"),
 			),
 		},
 	}, tree{
 		"description": "Which registries a Talos node may pull from, and how.",
 		"x-kubernetes-validations": rules(celRule{
 			name: "tls-on-http",
-			// Host and scheme are compared as mirrors.Check does: the host literally.
 			rule: `!has(self.config) || !has(self.mirrors) || self.config.all(k, !has(self.config[k].tls) || !self.mirrors.exists(m, ` +
-				`has(self.mirrors[m].endpoints) && self.mirrors[m].endpoints.exists(e, e.url.matches('^[Hh][Tt][Tt][Pp]://') && ` +
-				`(e.url.substring(7) == k || e.url.substring(7).startsWith(k + '/')))))`,
+				`has(self.mirrors[m].endpoints) && self.mirrors[m].endpoints.exists(e, ` +
+				`e.url == 'http://' + k || e.url.startsWith('http://' + k + '/'))))`,
 			message: "config has tls for the host of an http:// endpoint: machined refuses that, and pulls nothing from that mirror on: " +
 				"write https:// for the endpoint, or remove tls",
 			field: ".config",
@@ -106,22 +85,31 @@ func OpenAPI(opts ...Option) map[string]any {
 	})
 }
 
-// keyLength keeps the keys, which have no maxLength of their own, to a size.
-var keyLength = celRule{
-	rule:    fmt.Sprintf(`self.all(k, k.size() <= %d)`, MaxKey),
-	message: fmt.Sprintf("a key has %d characters at most", MaxKey),
-	reason:  "FieldValueInvalid",
+// longKey keeps the keys, which have no maxLength of their own, to a size.
+var longKey = keyRule("", fmt.Sprintf(`k.size() > %d`, MaxKey), fmt.Sprintf("a key has %d characters at most", MaxKey))
+
+// keyRule refuses keys. The message names the first of them; what stands before
+// an @ may be a password, so a key with one is not named.
+func keyRule(name, bad, message string) celRule {
+	r := celRule{name: name, rule: fmt.Sprintf(`!self.exists(k, %s)`, bad), message: message}
+	r.expression = fmt.Sprintf(`'key "' + self.filter(k, (%s) && !k.contains('@'))[0] + '": ' + %s`, bad, cel(r.text()))
+	return r
 }
 
 // celRule is an entry of x-kubernetes-validations.
 type celRule struct{ name, rule, message, expression, field, reason string }
 
+// text ends in the name of the rule of package mirrors.
+func (r celRule) text() string {
+	if r.name == "" {
+		return r.message
+	}
+	return r.message + " [" + r.name + "]"
+}
+
 func rules(all ...celRule) (list []any) {
 	for _, r := range all {
-		v := tree{"rule": r.rule, "message": r.message}
-		if r.name != "" {
-			v["message"] = r.message + " [" + r.name + "]"
-		}
+		v := tree{"rule": r.rule, "message": r.text()}
 		for key, value := range map[string]string{"messageExpression": r.expression, "fieldPath": r.field, "reason": r.reason} {
 			if value != "" {
 				v[key] = value
@@ -155,11 +143,10 @@ func openMirror(o options) tree {
 			"x-kubernetes-list-type": "atomic",
 			"items":                  openEndpoint(),
 			"x-kubernetes-validations": rules(celRule{
-				name:       "endpoint-duplicate",
-				rule:       `self.all(e, self.exists_one(f, f.url == e.url))`,
-				message:    "an endpoint is there twice: containerd then ignores every mirror of the registry: write each URL once",
-				expression: `'the endpoint ' + self.filter(e, !self.exists_one(f, f.url == e.url))[0].url + ' is there twice: containerd then ignores every mirror of the registry: write each URL once'`,
-				reason:     "FieldValueDuplicate",
+				name:    "endpoint-duplicate",
+				rule:    `self.all(e, self.exists_one(f, f.url == e.url))`,
+				message: "an endpoint is there twice: containerd then ignores every mirror of the registry: write each URL once",
+				reason:  "FieldValueDuplicate",
 			}),
 		},
 		"skipFallback": tree{
@@ -189,8 +176,8 @@ func openEndpoint() tree {
 			"x-kubernetes-validations": rules(
 				celRule{
 					name:    "endpoint-scheme",
-					rule:    fmt.Sprintf(`self.matches(%s)`, cel(endpointScheme)),
-					message: "the URL does not begin with http:// or https://: write one of them before the host",
+					rule:    `self.startsWith('http://') || self.startsWith('https://')`,
+					message: "the URL does not begin with http:// or https://, in lower case: write one of them before the host",
 				},
 				celRule{
 					name:    "endpoint-userinfo",
@@ -209,10 +196,20 @@ func openEndpoint() tree {
 				},
 				celRule{
 					name: "endpoint-syntax",
-					// An IPv6 address costs more, and only where there is one.
-					rule: fmt.Sprintf(`!self.contains('://') || (self.matches('^[^/?#]*//(?:[^/?#]*@)?\\[') ? self.matches(%s) : self.matches(%s))`,
-						cel(ipv6Authority), cel(nameAuthority)),
-					message: "the URL has no valid host: write a name, an IPv4 address, or an IPv6 address in brackets, and perhaps a port from 1 to 65535",
+					rule: fmt.Sprintf(`!self.contains('://') || (self.matches(%s) ? self.matches(%s) : self.matches(%s))`,
+						cel(bracketed), cel(ipv6Groups), cel(nameAuthority)),
+					message: "the URL has no valid host: write a name, an IPv4 address, or an IPv6 address in brackets, and perhaps a colon and a port",
+				},
+				celRule{
+					name: "endpoint-syntax",
+					rule: fmt.Sprintf(`!self.matches(%s) || !self.matches(%s) && (self.matches(%s) ? !self.matches(%s) : self.matches(%s))`,
+						cel(ipv6Start), cel(looseColon), cel(shortened), cel(notShorter), cel(eightLong)),
+					message: "the URL has no valid IPv6 address in the brackets: write eight groups, or fewer and :: once",
+				},
+				celRule{
+					name:    "endpoint-syntax",
+					rule:    fmt.Sprintf(`!self.matches(%s) || self.matches(%s)`, cel(anyPort), cel(goodPort)),
+					message: "the URL has no valid port: write a number from 1 to 65535, or no colon",
 				},
 				celRule{
 					name:    "endpoint-syntax",

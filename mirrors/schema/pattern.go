@@ -15,9 +15,6 @@ const (
 	// hostName is letters, digits, - and _, or beyond ASCII, with single dots in between and perhaps one behind.
 	hostName = `[^\x00-,./:-@\[-\^` + "`" + `{-\x7f]+(?:\.[^\x00-,./:-@\[-\^` + "`" + `{-\x7f]+)*\.?`
 
-	// hostNameASCII is the same for URLs that are ASCII anyway.
-	hostNameASCII = `[A-Za-z0-9_\-]+(?:\.[A-Za-z0-9_\-]+)*\.?`
-
 	// zone is what Go's net/url takes behind an IPv6 address, %25 first.
 	zone = `(?:%25(?:[^\x00- #%/?@\[-\^` + "`" + `{-}\x7f]|\[|%(?:2[0-24-9a-eA-E]|3[0-9a-eA-E]|4[1-9a-fA-F]|5[0-9abdfABDF]|6[1-9a-fA-F]|7[0-9aeAE]))*)?`
 
@@ -40,6 +37,25 @@ const (
 	// overriddenPath has the segment v2, or what may turn out to be one.
 	overriddenPath = `^[^/?#]*//[^/?#]*/(?:[^?#]*/)?(?:v2(?:/|$)|\.\.?(?:/|$)|[^/?#]*%)`
 
+	// For the API server, what an authority may be is in short pieces: it estimates the
+	// cost of a rule by the length of its patterns.
+	authority     = `^[^/?#]*//(?:[^/?#]*@)?`
+	nameAuthority = authority + `[A-Za-z0-9_\-]+(?:\.[A-Za-z0-9_\-]+)*\.?(?::[0-9]*)?(?:[/?#]|$)`
+	bracketed     = authority + `\[`
+	ipv6Groups    = authority + `\[(?:[0-9A-Fa-f]{0,4}:){2,7}(?:[0-9A-Fa-f]{0,4}|` + ipv4 + `)\](?::[0-9]*)?(?:[/?#]|$)`
+	// What such groups may be in no IPv6 address: one colon at an end; :: twice, or
+	// beside eight groups; or neither :: nor eight groups. An IPv4 address is two.
+	ipv6Start  = `^[^/]*//\[`
+	looseColon = ipv6Start + `(?::[^:]|[^\]]*[^:]:\])`
+	shortened  = ipv6Start + `[^\]]*::`
+	notShorter = ipv6Start + `(?:[^\]]*::(?:[^\]]*:)?:|:*(?:[^:\]]+:+){6}(?:[^:\]]+:+[^:\]]|[^:\]]*\.))`
+	eightLong  = ipv6Start + `(?:[^:\]]+:){6}(?:[^:\]]+:[^:.\]]+|[^:\]]*\.[^:\]]*)\]`
+	anyPort    = `^[^/?#]*//[^/?#]*:[0-9]*(?:[/?#]|$)`
+	goodPort   = `^[^/?#]*//[^/?#]*:` + port + `(?:[/?#]|$)`
+
+	octet = `(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])`
+	ipv4  = octet + `(?:\.` + octet + `){3}`
+
 	configKey = `^[^/@?#` + invisible + `]+$`
 
 	// mappedKey is an IPv4 address as an IPv6 address, which no image reference has.
@@ -58,18 +74,13 @@ const (
 )
 
 var (
-	endpointAuthority = `^[^/?#]*//(?:` + hostName + `|\[` + ipv6(`0-9A-Fa-f`) + zone + `\])(?::` + port + `)?(?:[/?#]|$)`
-	nameAuthority     = `^[^/?#]*//(?:[^/?#]*@)?` + hostNameASCII + `(?::` + port + `)?(?:[/?#]|$)`
-	ipv6Authority     = `^[^/?#]*//(?:[^/?#]*@)?\[` + ipv6(`0-9A-Fa-f`) + `\](?::` + port + `)?(?:[/?#]|$)`
-	registryName      = `^(?:\*|(?:` + label + `(?:\.` + label + `)+|localhost|\[` + ipv6(`0-9a-f`) + `\])(?::` + port + `)?|` + label + `:` + port + `)$`
+	endpointAuthority = `^[^/?#]*//(?:` + hostName + `|\[` + ipv6(`[0-9A-Fa-f]{1,4}`) + zone + `\])(?::` + port + `)?(?:[/?#]|$)`
+	registryName      = `^(?:\*|(?:` + label + `(?:\.` + label + `)+|localhost|\[` + ipv6(`[0-9a-f]{1,4}`) + `\])(?::` + port + `)?|` + label + `:` + port + `)$`
 )
 
-// ipv6 is an IPv6 address as Go's net/netip reads it, of these digits: eight
-// groups, or fewer with :: for at least one; of the last two there may be an IPv4
-// address instead.
-func ipv6(digits string) string {
-	group := `[` + digits + `]{1,4}`
-	octet := `(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])`
+// ipv6 is an IPv6 address as Go's net/netip reads it: eight groups, or fewer with ::
+// for at least one; of the last two there may be an IPv4 address instead.
+func ipv6(group string) string {
 	whole := []string{fmt.Sprintf(`(?:%s:){7}(?:%s|:)`, group, group)}
 	mixed := []string{fmt.Sprintf(`(?:%s:){6}`, group)}
 	for before := range 7 { // groups before the ::
@@ -82,5 +93,5 @@ func ipv6(digits string) string {
 			mixed = append(mixed, left+fmt.Sprintf(`(?:%s:){0,%d}`, group, 5-before))
 		}
 	}
-	return `(?:` + strings.Join(whole, `|`) + `|(?:` + strings.Join(mixed, `|`) + `)` + octet + `(?:\.` + octet + `){3})`
+	return `(?:` + strings.Join(whole, `|`) + `|(?:` + strings.Join(mixed, `|`) + `)` + ipv4 + `)`
 }
