@@ -19,16 +19,16 @@ type Result struct {
 
 // Run runs a program to its end, but not longer than [Patience].
 func Run(env []string, stdin []byte, name string, args ...string) Result {
-	return run(Patience, env, stdin, name, args...)
+	return run(Patience, Patience/10, env, stdin, name, args...)
 }
 
-func run(patience time.Duration, env []string, stdin []byte, name string, args ...string) Result {
+func run(patience, wait time.Duration, env []string, stdin []byte, name string, args ...string) Result {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
 	var stdout, stderr bytes.Buffer
 	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = env, bytes.NewReader(stdin), &stdout, &stderr
-	cmd.WaitDelay = time.Second // its children may hold the pipes
+	cmd.WaitDelay = wait // its children may hold the pipes
 	err := cmd.Run()
 	r := Result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
 	if exit := (*exec.ExitError)(nil); err != nil && (r.Exit == -1 || !errors.As(err, &exit)) {

@@ -134,11 +134,12 @@ func TestRun(t *testing.T) {
 		{"a child holds the pipes", time.Millisecond, []string{"sh", "-c", "sleep 3; exit 0"}, Result{"", "sh -c did not end within 1ms", -1}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := run(tt.patience, env, []byte("in\n"), tt.command[0], tt.command[1:]...); got != tt.want {
+			if got := run(tt.patience, time.Second, env, []byte("in\n"), tt.command[0], tt.command[1:]...); got != tt.want {
 				t.Errorf("%+v, want %+v", got, tt.want)
 			}
 		})
 	}
+	verdict.Proved(t, "the output and the exit code of a program arrive, and why it has none: killed, not there, did not end")
 }
 
 func TestCRD(t *testing.T) {
@@ -173,6 +174,7 @@ func TestCRD(t *testing.T) {
 	if file, err := crd(c+"x", beside); err == nil || !strings.HasPrefix(err.Error(), "MIRRORPATCH_CRD: ") {
 		t.Errorf("named, not there: %q, %v", file, err)
 	}
+	verdict.Proved(t, "the CRD is the file that was named, else the one beside the tree; none, and two that differ, are errors")
 }
 
 // TestVersions: the programs are of the versions that the go.mod files name.
@@ -198,4 +200,5 @@ func TestVersions(t *testing.T) {
 			}
 		}
 	}
+	verdict.Proved(t, "the programs have the versions of the go.mod files")
 }
