@@ -2,6 +2,7 @@ package apiserver_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/mirrorpatch/mirrorpatch/configpatch/reconcile"
+	"github.com/mirrorpatch/mirrorpatch/internal/e2e/servers/verdict"
 )
 
 // simple is a Job with no inputs.
@@ -120,39 +122,91 @@ func (c cluster) client(t *testing.T, kubeconfig string) *http.Client {
 	return c.Client(config.Users[0].User.Token)
 }
 
-// TestRole: the ServiceAccount may do what the script does, and nothing else.
+// places are where a Job can be, and whose rights it can have.
+var places = map[string]struct{ jobElsewhere, accountIsThere bool }{
+	"beside":          {false, false},
+	"apart":           {true, false},
+	"beside-existing": {false, true},
+	"apart-existing":  {true, true},
+}
+
+// place puts a Job there. The ServiceAccount that is there has no rights yet.
+func (c cluster) place(t *testing.T, j reconcile.Job, name string) reconcile.Job {
+	t.Helper()
+	where := places[name]
+	namespace := j.Template.Namespace
+	if where.jobElsewhere {
+		namespace += "-job"
+		j.Namespace = namespace
+		c.namespace(t, namespace)
+		c.provide(t, namespace)
+	}
+	if where.accountIsThere {
+		j.ServiceAccount = "robot"
+		c.must(t, nil, "create", "serviceaccount", j.ServiceAccount, "-n", namespace)
+	}
+	return j
+}
+
+// TestRole: the ServiceAccount may do what the script does, and nothing else,
+// and no other ServiceAccount may do it.
 func TestRole(t *testing.T) {
 	c := start(t)
-	const namespace, elsewhere, third = "role", "role-elsewhere", "role-third"
+	asked := 0
+	for place := range places {
+		t.Run(place, func(t *testing.T) { asked += c.testRole(t, place) })
+	}
+	verdict.Proved(t, "in %d places of a Job its ServiceAccount may do what the script does, and nothing else of %d things that were asked; its namesakes may do nothing", len(places), asked)
+}
+
+func (c cluster) testRole(t *testing.T, place string) (asked int) {
+	namespace, elsewhere, third := "role-"+place, "role-"+place+"-elsewhere", "role-"+place+"-third"
 	for _, n := range []string{namespace, elsewhere, third} {
 		c.namespace(t, n)
 		c.provide(t, n)
 	}
 	const templates = "talosconfigtemplates.bootstrap.cluster.x-k8s.io"
-	_, made := c.deploy(t, full(t, namespace, elsewhere))
+	j := c.place(t, full(t, namespace, elsewhere), place)
+	_, made := c.deploy(t, j)
 	box := c.container(t, made)
 	if r := box.run(shellOf(t, "dash")); r.Exit != 0 {
 		t.Fatalf("exit code %d, standard error:\n%s", r.Exit, r.Stderr)
 	}
 
-	c.must(t, nil, "create", "serviceaccount", "nobody", "-n", namespace)
-	nobody := c.account(t, namespace, "nobody")
+	home := made.Metadata.Namespace
+	namespaces := []string{namespace, elsewhere, third}
+	if home != namespace {
+		namespaces = append(namespaces, home)
+	}
+	c.must(t, nil, "create", "serviceaccount", "nobody", "-n", home)
+	others := []string{c.account(t, home, "nobody")}
+	account := cmp.Or(j.ServiceAccount, "md0")
+	for _, n := range namespaces { // its namesakes
+		if n != home {
+			c.must(t, nil, "create", "serviceaccount", account, "-n", n)
+			others = append(others, c.account(t, n, account))
+		}
+	}
 	want := map[string][]string{
 		namespace: {"create of " + templates, "get of secrets talos", "get,patch of " + templates + " md0"},
 		elsewhere: {"get of services api"},
-		third:     nil,
 	}
-	for n, w := range want {
-		got, everybody := c.rights(t, box.kubeconfig, n), c.rights(t, nobody, n)
-		got = slices.DeleteFunc(got, func(r string) bool { return slices.Contains(everybody, r) })
-		if !slices.Equal(got, w) {
-			t.Errorf("in %s it may %q, want %q", n, got, w)
+	for _, n := range namespaces {
+		everybody := c.rights(t, others[0], n)
+		for _, other := range others {
+			if got := c.rights(t, other, n); !slices.Equal(got, everybody) || slices.ContainsFunc(got, func(r string) bool { return strings.Contains(r, "secrets") || strings.Contains(r, "talos") }) {
+				t.Errorf("in %s others may %q", n, got)
+			}
+		}
+		got := slices.DeleteFunc(c.rights(t, box.kubeconfig, n), func(r string) bool { return slices.Contains(everybody, r) })
+		if !slices.Equal(got, want[n]) {
+			t.Errorf("in %s it may %q, want %q", n, got, want[n])
 		}
 	}
 
 	// The same, asked one by one.
-	asked, allowed := 0, []string{}
-	for _, n := range []string{namespace, elsewhere, third, ""} {
+	allowed := []string{}
+	for _, n := range append(namespaces, "") {
 		for _, r := range []struct{ group, resource, subresource string }{
 			{"bootstrap.cluster.x-k8s.io", "talosconfigtemplates", ""}, {"bootstrap.cluster.x-k8s.io", "talosconfigtemplates", "status"},
 			{"bootstrap.cluster.x-k8s.io", "talosconfigs", ""},
@@ -171,10 +225,10 @@ func TestRole(t *testing.T) {
 		}
 	}
 	wantAllowed := []string{
-		"role: get talosconfigtemplates md0", "role: patch talosconfigtemplates md0", "role: get secrets talos", "role-elsewhere: get services api",
+		namespace + ": get talosconfigtemplates md0", namespace + ": patch talosconfigtemplates md0", namespace + ": get secrets talos", elsewhere + ": get services api",
 	}
 	for _, name := range []string{"", "md0", "md1", "talos", "join", "api"} { // no Role can narrow create by a name
-		wantAllowed = append(wantAllowed, "role: create talosconfigtemplates "+name)
+		wantAllowed = append(wantAllowed, namespace+": create talosconfigtemplates "+name)
 	}
 	slices.Sort(allowed)
 	slices.Sort(wantAllowed)
@@ -182,13 +236,13 @@ func TestRole(t *testing.T) {
 		t.Errorf("of %d questions the server says yes to\n%s\nwant\n%s", asked, strings.Join(allowed, "\n"), strings.Join(wantAllowed, "\n"))
 	}
 
-	for _, args := range []string{"get secret join", "get secrets", "delete talosconfigtemplate md0", "get service api", "create token md0", "get pods -A"} {
+	for _, args := range []string{"get secret join", "get secrets", "delete talosconfigtemplate md0", "get service api", "create token " + account, "get pods -A"} {
 		r := c.Kubectl(box.kubeconfig, nil, append(strings.Fields(args), "-n", namespace)...)
 		if r.Exit == 0 || !strings.Contains(strings.ToLower(r.Stderr), "forbidden") {
 			t.Errorf("kubectl %s: exit code %d, %q", args, r.Exit, r.Stderr)
 		}
 	}
-	proved(t, "the ServiceAccount may do %d things of %d that were asked, and they are those of the script", len(allowed), asked)
+	return asked
 }
 
 // TestRoleIsNeeded: without any one verb of any rule the script fails: on a
@@ -201,21 +255,16 @@ func TestRoleIsNeeded(t *testing.T) {
 		ResourceNames []string `json:"resourceNames,omitempty"`
 		Verbs         []string `json:"verbs"`
 	}
-	for name, job := range map[string]func(*testing.T, string, string) reconcile.Job{
-		"needed": full,
-		"needed-server-side": func(t *testing.T, namespace, _ string) reconcile.Job {
-			j := simple(t, namespace)
-			j.Template.StrategicPatches = merge(t, large(), "v1.13")
-			return j
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			namespace, elsewhere := name, name+"-elsewhere"
+	total := 0
+	needed := func(t *testing.T, place string, job func(*testing.T, string, string) reconcile.Job) {
+		t.Run(place, func(t *testing.T) {
+			namespace := strings.ToLower(strings.NewReplacer("TestRoleIsNeeded", "needed", "/", "-").Replace(t.Name()))
+			elsewhere := namespace + "-elsewhere"
 			c.namespace(t, namespace)
 			c.namespace(t, elsewhere)
 			c.provide(t, namespace)
 			c.provide(t, elsewhere)
-			_, made := c.deploy(t, job(t, namespace, elsewhere))
+			_, made := c.deploy(t, c.place(t, job(t, namespace, elsewhere), place))
 			box := c.container(t, made)
 
 			// works runs the script twice: the template is not there, and it is another.
@@ -270,9 +319,20 @@ func TestRoleIsNeeded(t *testing.T) {
 			if said, ok := works(); !ok || removed < 2 {
 				t.Errorf("%d verbs removed, and then: %s", removed, said)
 			}
-			proved(t, "without any one of the %d verbs of the Roles the script is refused", removed)
+			total += removed
 		})
 	}
+	for place := range places {
+		needed(t, place, full)
+	}
+	t.Run("server-side", func(t *testing.T) {
+		needed(t, "beside", func(t *testing.T, namespace, _ string) reconcile.Job {
+			j := simple(t, namespace)
+			j.Template.StrategicPatches = merge(t, large(), "v1.13")
+			return j
+		})
+	})
+	verdict.Proved(t, "in %d places of a Job, and when the template is applied on the server, the script is refused without any one of its rights: %d in all", len(places), total)
 }
 
 func (c cluster) setRules(t *testing.T, namespace, role string, rules any) {

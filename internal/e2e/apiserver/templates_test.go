@@ -171,7 +171,7 @@ func (c cluster) deploy(t *testing.T, j reconcile.Job) (reconcile.Objects, job) 
 	}
 	c.must(t, objects.Bytes(), args...)
 	var made job
-	c.get(t, &made, "job", objects.JobName(), "-n", j.Template.Namespace)
+	c.get(t, &made, "job", objects.JobName(), "-n", cmp.Or(j.Namespace, j.Template.Namespace))
 	c.admit(t, made)
 	return objects, made
 }
