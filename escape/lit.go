@@ -1,6 +1,7 @@
 package escape
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -20,7 +21,8 @@ type constant string
 //     its newline, in a backslash or in a $;
 //   - hold << (only [Heredoc] writes here-documents), a backquote (write
 //     $(…)), $'…', $"…", $[…] or [[ (they differ between shells), ((, a ( within
-//     a word but f(), a quote or backslash within ${…}, NUL, or, outside of
+//     a word but f(), a quote or backslash within ${…}, a ${…} that is not
+//     POSIX (bash runs what the value of NAME says for ${NAME@P}), NUL, or, outside of
 //     quotes and comments, a byte that is not printable ASCII;
 //   - hold >& or <& but with digits or - right behind, and then a blank or an
 //     operator: bash 5.2 expands any other target twice, quoted or not;
@@ -378,16 +380,29 @@ func (l *lexer) dollar(quoted, substitution bool) {
 	}
 }
 
+// What ${ } may have beside a name is what POSIX has. bash runs the commands in
+// the value of NAME for ${NAME@P}, and in a subscript or an offset that comes
+// from a variable.
+var (
+	parameterName  = regexp.MustCompile(`^(#?[0-9A-Za-z_]+|#[@*]|[@*#?$!-])`)
+	afterParameter = regexp.MustCompile("^(:?[-=?+]|[#%}]|[\n'\"\\\\`{<])")
+)
+
 // parameter reads ${…}. Quotes and backslashes within it differ between
 // shells (measured in bash 5.0, dash 0.5.12, posh 0.14.1, ksh93u+m, zsh 5.9).
 func (l *lexer) parameter(substitution bool) {
 	opened := l.i
 	l.i += 2
-	if l.i < len(l.s) && !isNameByte(l.s[l.i]) && strings.IndexByte("@*#?-$!", l.s[l.i]) < 0 {
+	name := parameterName.FindString(l.s[l.i:])
+	if name == "" && l.i < len(l.s) {
 		l.fail(opened, "${ is not followed by a name", "write ${NAME}")
 		return
 	}
-	l.i++
+	l.i += len(name)
+	if l.i < len(l.s) && !afterParameter.MatchString(l.s[l.i:]) || strings.HasPrefix(name, "#") && l.i < len(l.s) && l.s[l.i] != '}' {
+		l.fail(opened, "a ${ } that is no POSIX shell", "write ${NAME}, ${#NAME}, or one of - = ? + # % behind the NAME")
+		return
+	}
 	for l.i < len(l.s) {
 		switch c := l.s[l.i]; c {
 		case '}':

@@ -15,9 +15,9 @@ import "strings"
 // a variable's name, whose subscript or arithmetic is evaluated: test and [ with
 // -eq, -ne, -lt, -le, -gt, -ge, -t and -v; shift, exit, return, break, continue,
 // ulimit and printf %d; unset, read, getopts, export, readonly, local, typeset,
-// declare and printf -v; and an assignment to a variable that holds a number:
-// OPTIND, RANDOM, SECONDS, COLUMNS, LINES, TMOUT, HISTSIZE. Give them a value only
-// behind a case that lets nothing but digits or a name through, or a
+// declare and printf -v; an assignment to a variable that holds a number:
+// OPTIND, RANDOM, SECONDS, COLUMNS, LINES, TMOUT, HISTSIZE; and $((NAME)) where
+// NAME holds the text. Give them a value only behind a case that lets nothing but digits or a name through, or a
 // [Variable] of a form such as [Port].
 //
 // Single quotes are right in every locale; double quotes are not (bash 5.2 and
