@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -9,6 +10,9 @@ import (
 
 // newestMinor is the newest minor version of Talos 1 that configpatch speaks of.
 const newestMinor = 14
+
+// completing: a shell asks how its line goes on. Cobra then reads the flags twice.
+var completing = len(os.Args) > 1 && (os.Args[1] == cobra.ShellCompRequestCmd || os.Args[1] == cobra.ShellCompNoDescRequestCmd)
 
 // describeCompletion is the command that cobra brings, with examples, and with
 // an error where no shell is named.

@@ -358,7 +358,7 @@ func effectiveOf(e *configpatch.Effective, registries []byte) (effective, error)
 func (t *tool) migrateCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "migrate CONFIG",
-		Short: "Print a configuration with machine.registries turned into documents",
+		Short: "Print a configuration with its registries as documents",
 		Long: `Migrate prints a machine configuration whose machine.registries became the
 documents of Talos 1.12.2 and later. What it says about registries stays the
 same. Without machine.registries it comes back as it was, byte for byte; else

@@ -12,11 +12,23 @@ import (
 	"github.com/mirrorpatch/mirrorpatch/configpatch"
 )
 
+// single is a flag that is given once: of two files, one would be ignored.
+type single struct{ given bool }
+
+// take is called for each value that the flag is given.
+func (s *single) take() error {
+	if s.given && !completing {
+		return errors.New("given twice")
+	}
+	s.given = true
+	return nil
+}
+
 // choice is a flag that takes one of a few words.
 type choice struct {
+	single
 	value   string
 	allowed []string
-	given   bool
 }
 
 func (c *choice) String() string { return c.value }
@@ -27,33 +39,31 @@ func (c *choice) Set(s string) error {
 		last := len(c.allowed) - 1
 		return fmt.Errorf("want %s or %s", strings.Join(c.allowed[:last], ", "), c.allowed[last])
 	}
-	if c.given {
-		return errTwice
+	if err := c.take(); err != nil {
+		return err
 	}
-	c.value, c.given = s, true
+	c.value = s
 	return nil
 }
 
-var errTwice = errors.New("given twice")
-
-// once is a flag that is given once: of two files, one would be ignored.
+// once is a flag that takes a text.
 type once struct {
+	single
 	value *string
 	what  string
-	given bool
 }
 
 func (o *once) String() string { return *o.value }
 func (o *once) Type() string   { return o.what }
 
 func (o *once) Set(s string) error {
-	if o.given {
-		return errTwice
-	}
 	if s == "" {
 		return errors.New("empty")
 	}
-	*o.value, o.given = s, true
+	if err := o.take(); err != nil {
+		return err
+	}
+	*o.value = s
 	return nil
 }
 
@@ -79,9 +89,9 @@ func (n *names) Set(s string) error {
 
 // version is a flag that takes a version of Talos.
 type version struct {
+	single
 	version configpatch.Version
 	text    string // as given, with the v in front that Talos writes
-	given   bool
 }
 
 func (v *version) String() string { return v.text }
@@ -95,17 +105,17 @@ func (v *version) Set(s string) error {
 	if parsed.IsZero() {
 		return errors.New("there was no such version (want 1.3 or later)")
 	}
-	if v.given {
-		return errTwice
+	if err := v.take(); err != nil {
+		return err
 	}
-	v.version, v.text, v.given = parsed, "v"+strings.TrimPrefix(s, "v"), true
+	v.version, v.text = parsed, "v"+strings.TrimPrefix(s, "v")
 	return nil
 }
 
 // span is a flag that takes a duration of whole seconds.
 type span struct {
+	single
 	duration time.Duration
-	given    bool
 }
 
 func (d *span) String() string {
@@ -119,13 +129,13 @@ func (d *span) Type() string { return "DURATION" }
 
 func (d *span) Set(s string) error {
 	parsed, err := time.ParseDuration(s)
-	switch {
-	case err != nil || parsed%time.Second != 0 || parsed <= 0:
+	if err != nil || parsed%time.Second != 0 || parsed <= 0 {
 		return errors.New("want whole seconds, 1s or more, such as 90s or 10m")
-	case d.given:
-		return errTwice
 	}
-	d.duration, d.given = parsed, true
+	if err := d.take(); err != nil {
+		return err
+	}
+	d.duration = parsed
 	return nil
 }
 

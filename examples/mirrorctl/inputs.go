@@ -53,7 +53,7 @@ func (in *inputs) Set(s string) error {
 		return errors.New("want NAME:FORM=SOURCE")
 	}
 	name, form, hasForm := strings.Cut(head, ":")
-	if in.has(name) {
+	if in.has(name) && !completing {
 		return fmt.Errorf("input %q is given twice", name)
 	}
 	kind, rest, _ := strings.Cut(source, ":")
@@ -144,7 +144,7 @@ func (p *pairs) Set(s string) error {
 	if !found {
 		return errors.New("want KEY=VALUE")
 	}
-	if _, ok := p.values[key]; ok {
+	if _, ok := p.values[key]; ok && !completing {
 		return fmt.Errorf("key %q is given twice", key)
 	}
 	if p.values == nil {

@@ -273,7 +273,7 @@ func (t *tool) jobCommand() *cobra.Command {
 	var ttl, deadline span
 	cmd := &cobra.Command{
 		Use:   "job -f FILE",
-		Short: "Print a Job that applies a TalosConfigTemplate, and the rights it needs",
+		Short: "Print a Job that applies a TalosConfigTemplate, with its rights",
 		Long: `Job prints the manifests of a Job that applies a TalosConfigTemplate for the
 Cluster API bootstrap provider for Talos: the Job, its ServiceAccount, and a
 Role and a RoleBinding that allow exactly what it does. The same input gives
@@ -282,7 +282,7 @@ Job's command when it fits and holds no secret, else in a mounted ConfigMap or
 Secret.
 ` + templateHelp,
 		Example: `  mirrorctl job --from cozystack -f values.yaml | kubectl apply -f -
-  mirrorctl job --from cozystack -f values.yaml --data worker.yaml \
+  mirrorctl job --from cozystack -f values.yaml --data skeleton.yaml \
     --input SERVICE_IP:address=jsonpath:services/kubernetes-dev:{.spec.clusterIP} \
     --input TALOS_CA=secret:kubernetes-dev-talos-ca:tls.crt \
     --input BOOTSTRAP_TOKEN:token=env:kubernetes-dev-tokens:bootstrap`,

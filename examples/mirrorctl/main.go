@@ -84,10 +84,6 @@ type tool struct {
 
 func (t *tool) run(args []string) int {
 	root := t.command(args)
-	root.SetArgs(args)
-	root.SetOut(&t.result)
-	root.SetErr(t.stderr)
-
 	err := root.Execute()
 	code := exitDone
 	var told *toldError
@@ -179,6 +175,9 @@ is wrong with it, and makes patches, scripts and Jobs of it.`,
 		SilenceErrors:              true,
 		SuggestionsMinimumDistance: 2,
 	}
+	root.SetArgs(args)
+	root.SetOut(&t.result)
+	root.SetErr(t.stderr)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if cmd == root {
 			// A misspelt command with flags is called that.
@@ -192,7 +191,7 @@ is wrong with it, and makes patches, scripts and Jobs of it.`,
 	})
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetUsageTemplate(usage)
-	root.PersistentFlags().Var(&colourFlag{t: t}, "color", strings.Join(colourWords, ", ")+" (default: auto)")
+	root.PersistentFlags().Var(&colourFlag{choice{value: "auto", allowed: colourWords}, t}, "color", "auto (where it is a terminal), always or never")
 	complete(root, "color", colourWords)
 
 	root.AddGroup(groups...)

@@ -52,7 +52,7 @@ nothing is printed. A file of that name with other content, or one of these
 names that is not among the patches now, is left alone and is an error; with
 --force it is replaced or removed.`,
 		Example: `  mirrorctl patch -f registries.yaml --talos-version v1.13
-  mirrorctl patch -f registries.yaml --talos-version v1.11 --out patches
+  mirrorctl patch -f registries.yaml --talos-version v1.11 --out legacy
   mirrorctl patch -f registries.yaml --talos-version v1.13 --mode replace --out patches
   talosctl patch machineconfig -p @patches/1-ensure.yaml -p @patches/2-delete.yaml -p @patches/3-set.yaml`,
 		Args: cobra.NoArgs,

@@ -2,6 +2,11 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
 	"os/exec"
 	"regexp"
 	"strconv"
@@ -13,12 +18,55 @@ import (
 // TestScripts runs the command lines of testdata/script.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
+		Dir:   "testdata/script",
+		Setup: standInServers,
+		Condition: func(name string) (bool, error) {
+			if name != "required" {
+				return false, fmt.Errorf("unknown condition %q", name)
+			}
+			return os.Getenv("MIRRORPATCH_REQUIRE_SHELLS") == "1", nil
+		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"wrong": wrong,
 			"code":  code,
+			"fill":  fill,
 		},
 	})
+}
+
+// standInServers starts a registry, a web site, a server that is broken, a
+// registry that wants a login and takes robot, one that does not know who that is,
+// and one that never answers.
+// Their addresses are in the environment: $REGISTRY, $SITE and so on.
+func standInServers(env *testscript.Env) error {
+	api := func(w http.ResponseWriter) { w.Header().Set("Docker-Distribution-Api-Version", "registry/2.0") }
+	login := func(accepts bool) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			api(w)
+			if user, _, _ := r.BasicAuth(); user != "robot" || !accepts {
+				w.Header().Set("WWW-Authenticate", `Basic realm="stand-in"`)
+				w.WriteHeader(http.StatusUnauthorized)
+			}
+		}
+	}
+	for name, handler := range map[string]http.HandlerFunc{
+		"REGISTRY": func(w http.ResponseWriter, _ *http.Request) { api(w) },
+		"SITE":     func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>") },
+		"BROKEN":   func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) },
+		"PRIVATE":  login(true),
+		"STRANGER": login(false),
+		"SILENT":   func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+	} {
+		server := httptest.NewServer(handler)
+		env.Defer(server.Close)
+		env.Setenv(name, server.Listener.Addr().String())
+	}
+	// No proxy of the machine stands between.
+	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"} {
+		env.Setenv(name, "")
+	}
+	env.Setenv("TERM", "xterm")
+	return nil
 }
 
 // wrong REGEXP ARGS… runs mirrorctl ARGS…, which is a wrong call: exit 2, the
@@ -52,5 +100,12 @@ func code(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if strconv.Itoa(got) != args[0] {
 		ts.Fatalf("exit code %d, want %s", got, args[0])
+	}
+}
+
+// fill FILE… puts the values of $NAME into files.
+func fill(ts *testscript.TestScript, neg bool, args []string) {
+	for _, name := range args {
+		ts.Check(os.WriteFile(ts.MkAbs(name), []byte(os.Expand(ts.ReadFile(name), ts.Getenv)), 0o600))
 	}
 }

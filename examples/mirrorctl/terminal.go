@@ -37,19 +37,16 @@ func (t *tool) chooseColours(word string) {
 // colourFlag is the flag --color, which takes effect at once: also for what is
 // wrong with the rest of the call.
 type colourFlag struct {
-	t     *tool
-	given bool
+	choice
+	t *tool
 }
 
-func (c *colourFlag) String() string { return "" }
-func (c *colourFlag) Type() string   { return "WHEN" }
+func (c *colourFlag) Type() string { return "WHEN" }
 
 func (c *colourFlag) Set(s string) error {
-	word := choice{allowed: colourWords, given: c.given}
-	if err := word.Set(s); err != nil {
+	if err := c.choice.Set(s); err != nil {
 		return err
 	}
-	c.given = true
 	c.t.chooseColours(s)
 	return nil
 }
