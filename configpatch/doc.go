@@ -41,11 +41,4 @@
 //   - All problems are reported together, joined by errors.Join.
 //   - Passwords, tokens and keys are in the bytes of a patch and nowhere else: not in
 //     an error, nor in what fmt or log/slog print.
-//
-// # A fleet
-//
-// Rendering takes microseconds, the proof as long as machinery takes. The patches of
-// Merge and Replace depend on the Set, the version and the options only, so a
-// controller calls them once for each Set and version, and gives the same
-// [Patch] to all nodes. A Patch may be used by several goroutines at once.
 package configpatch

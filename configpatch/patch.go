@@ -14,6 +14,13 @@ import (
 //
 // A patch may hold credentials: Bytes returns them, while fmt and log/slog
 // print its name and size only.
+//
+// Rendering takes microseconds, the proof as long as machinery takes: its YAML
+// library compares every two keys of a mapping, so that the legacy form of
+// 30,000 mirrors takes seconds. The patches of Merge and Replace depend on the
+// Set, the version and the options only: a controller calls them once for each
+// Set and version, and gives the same Patch to all nodes. A Patch may be used by
+// several goroutines at once.
 type Patch struct {
 	name string
 	data []byte

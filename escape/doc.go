@@ -15,7 +15,7 @@
 //	the same, through base64         KubeletBase64       all               over 131071 bytes
 //	YAML scalar, one line            YAML                UTF-8             NUL
 //	YAML literal block               YAMLBlock           printable UTF-8   controls, CR, U+2028, U+FEFF, …
-//	text of a Helm template          Helm                all but this      <no value>
+//	text of a Helm template          Helm                all but these     NUL, <no value>
 //	script in a Job in a chart       Script.HelmCommand  as Kubelet
 //
 // Start with [Program]: it makes a [Script] of pieces of type [Shell]. Only
@@ -29,8 +29,8 @@
 // The layers decode from the outside: Helm, YAML, the kubelet, the shell, and
 // often YAML again. The kubelet's is the one that is forgotten: it replaces
 // $(NAME) by the environment's value before the shell runs, behind a backslash
-// too. [Script.Kubelet] is for a script in a container's command; a script in a
-// mounted file ([Script.Bytes]) does not pass that layer and must not be encoded for it.
+// too. [Script.Kubelet] is for a script in a container's command; one in a mounted
+// file ([Script.Bytes]) does not pass that layer and must not be encoded for it.
 //
 // Promised, and tested in dash 0.5.12, bash 5.2, busybox 1.35, mksh R59c, yash
 // 2.52, zsh 5.9, posh 0.14.1 and ksh93u+m 1.0.4: what a script runs does not
@@ -38,15 +38,11 @@
 // status other than 0 and a message; no message holds a value; the same input
 // gives the same bytes.
 //
-// Not promised: yash reads a script by the locale of its environment, and
-// needs a UTF-8 one and valid UTF-8. With -c it otherwise runs nothing, and exits
-// with status 0: a failure of which only its standard error tells. A command that
-// evaluates its arguments (eval, sh -c, ssh, awk; [Word] lists the builtins) needs
-// its own encoder. A pipe or a background job that a literal writes hides
-// failures as it does in any script. The name of a type parameter,
-// reflect and unsafe get around the constant type: allow Lit and Chars only
-// where they are called, as this module's tests do.
+// Not promised: a command that evaluates its arguments (eval, sh -c, ssh, awk;
+// [Word] lists the builtins) needs its own encoder. A pipe or a background job
+// that a literal writes hides failures as it does in any script. yash needs a
+// UTF-8 locale and valid UTF-8: see [Script].
 //
-// The AppendX functions encode without checking and do not allocate when dst
-// has room. All encoders take time and room in proportion to their input.
+// All encoders take time and room in proportion to their input. The AppendX
+// functions encode without checking, and do not allocate when dst has room.
 package escape

@@ -4,6 +4,10 @@ import "fmt"
 
 // Script is a whole POSIX shell script, made by [Program]. The zero value is
 // no script: it has no bytes, and every method that returns an error refuses it.
+//
+// yash 2.52 reads a script by the locale of its environment, and needs a UTF-8
+// one and valid UTF-8. With -c it otherwise runs nothing, and exits with status
+// 0: a failure of which only its standard error tells.
 type Script struct {
 	text string
 }

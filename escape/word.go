@@ -17,8 +17,8 @@ import "strings"
 // ulimit and printf %d; unset, read, getopts, export, readonly, local, typeset,
 // declare and printf -v; an assignment to a variable that holds a number:
 // OPTIND, RANDOM, SECONDS, COLUMNS, LINES, TMOUT, HISTSIZE; and $((NAME)) where
-// NAME holds the text. Give them a value only behind a case that lets nothing but digits or a name through, or a
-// [Variable] of a form such as [Port].
+// NAME holds the text. Give them a value only behind a case that lets nothing
+// but digits or a name through, or a [Variable] of a form such as [Port].
 //
 // Single quotes are right in every locale; double quotes are not (bash 5.2 and
 // ksh93u+m in a Shift-JIS or GBK locale). Nothing is left bare because it looks

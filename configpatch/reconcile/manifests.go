@@ -54,7 +54,7 @@ func (o Objects) Script() escape.Script { return o.script }
 // does, in further namespaces too when an input lies there, a ConfigMap or a Secret when the script is mounted, and the Job.
 //
 // The same j gives the same bytes, and any other the Job another name. The
-// error is made of *[Error]s, all that were found.
+// error is an [*Error] for each problem that was found, joined.
 func Manifests(j Job) (Objects, error) {
 	t := j.Template
 	sensitive, p := t.check()

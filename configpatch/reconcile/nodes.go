@@ -28,7 +28,8 @@ var modes = []string{"no-reboot", "auto", "reboot", "staged", "try"}
 // are patched. Patches that converge, as configpatch.Replace makes them, can then be applied to all again.
 //
 // The patches stand in the script, and in talosctl's arguments: who may see
-// either may see a password in them. The error is made of *[Error]s, all that were found.
+// either may see a password in them. The error is an [*Error] for each problem that was
+// found, joined.
 func NodesScript(n Nodes) (escape.Script, error) {
 	var p problems
 	if len(n.Addresses) == 0 {

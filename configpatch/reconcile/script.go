@@ -20,7 +20,7 @@ import (
 // when kubectl apply fails; in both cases nothing was applied, but a template of more
 // than 192 KiB whose second kubectl apply fails, which a later run makes good. Progress is told on
 // standard error, what kubectl says of the template on standard output. The
-// error is made of *[Error]s, all that were found.
+// error is an [*Error] for each problem that was found, joined.
 func Script(t Template) (escape.Script, error) {
 	if _, p := t.check(); p != nil {
 		return escape.Script{}, errors.Join(p...)

@@ -1,5 +1,5 @@
 // Package convert holds what the packages below it share: what a conversion
-// between a foreign format and a [mirrors.Set] could not carry over, and the
+// between a foreign format and a mirrors.Set could not carry over, and the
 // files that it writes.
 //
 // Each format has a package of its own:
@@ -19,19 +19,19 @@
 //
 //	Read(data []byte, opts ...Option) (*mirrors.Source, convert.Report, error)
 //
-// (hosts reads a directory, an [fs.FS]) and write with
+// (hosts reads a directory, an fs.FS) and write with
 //
 //	Write(set mirrors.Set, opts ...Option) (convert.Files, convert.Report, error)
 //
 // An error means that there is no result: the input is not what the program
 // whose format it is would accept, or the Set has errors. It is a
-// [*mirrors.Error] with every problem and its place. Whatever the other side
+// *mirrors.Error with every problem and its place. Whatever the other side
 // cannot say is in the [Report] instead, each thing with its path, the reason
 // and what to do. A report in which [Report.Lossless] is true means that
 // nothing was lost: the result means what the input meant.
 //
-// A reader does not judge what it read: [mirrors.Source.Check] does. A writer
-// refuses a Set in which Check finds an error.
+// A reader does not judge what it read: Source.Check of package mirrors does. A
+// writer refuses a Set in which Check finds an error.
 //
 // No value of a password, token or key is ever in a report or in an error.
 package convert
