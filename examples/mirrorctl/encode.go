@@ -36,24 +36,30 @@ func (t *tool) encode(e encoding, value any) error {
 		return err
 	}
 	if e.value == "json" {
-		t.put(printableJSON(b.Bytes()))
+		t.put(printable(b.Bytes(), func(r rune) string {
+			high, low := utf16.EncodeRune(r)
+			return fmt.Sprintf(`\u%04x\u%04x`, high, low)
+		}))
 		return nil
 	}
-	// JSON is YAML; what is left of it is its style.
-	var root yaml.Node
-	if err := yaml.Unmarshal(b.Bytes(), &root); err != nil {
+	dec := json.NewDecoder(&b)
+	dec.UseNumber()
+	root, err := nodeOf(dec)
+	if err != nil {
 		return err
 	}
-	plainStyle(&root)
 	b.Reset()
 	out := yaml.NewEncoder(&b)
 	out.SetIndent(2)
-	if err := out.Encode(&root); err != nil {
+	if err := out.Encode(root); err != nil {
 		return err
 	}
-	t.put(b.Bytes())
+	t.put(printable(b.Bytes(), longEscape))
 	return nil
 }
+
+// longEscape is how YAML escapes what is beyond U+FFFF.
+func longEscape(r rune) string { return fmt.Sprintf(`\U%08x`, r) }
 
 // list is items, or an empty list where there is none: [] and not null.
 func list[L ~[]T, T any](items L) L {
@@ -63,17 +69,18 @@ func list[L ~[]T, T any](items L) L {
 	return items
 }
 
-// printableJSON escapes what might change a terminal and encoding/json writes as
-// it is, such as U+009B. Outside of strings there is none of it.
-func printableJSON(data []byte) []byte {
+// printable escapes what might change a terminal and is in the text as it is, such
+// as U+009B. In JSON there is none of it outside of strings, and in the YAML that
+// encode writes none outside of double quotes. long is how a character beyond
+// U+FFFF is escaped.
+func printable(text []byte, long func(rune) string) []byte {
 	var b strings.Builder
-	for _, r := range string(data) {
+	for _, r := range string(text) {
 		switch {
 		case unicode.IsPrint(r) || r == '\n':
 			b.WriteRune(r)
 		case r > 0xffff:
-			high, low := utf16.EncodeRune(r)
-			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+			b.WriteString(long(r))
 		default:
 			fmt.Fprintf(&b, `\u%04x`, r)
 		}
@@ -81,17 +88,43 @@ func printableJSON(data []byte) []byte {
 	return []byte(b.String())
 }
 
-// plainStyle lets the encoder choose how each value is written: strings in
-// quotes only where they would be something else without.
-func plainStyle(n *yaml.Node) {
-	empty := len(n.Content) == 0
-	if n.Kind == yaml.ScalarNode || !empty {
-		n.Style = 0
+// nodeOf makes the YAML of the next JSON value: its names keep their order.
+func nodeOf(dec *json.Decoder) (*yaml.Node, error) {
+	token, err := dec.Token()
+	if err != nil {
+		return nil, err
 	}
-	if n.Kind == yaml.ScalarNode && n.Tag == "!!str" && visible(n.Value) != n.Value {
-		n.Style = yaml.DoubleQuotedStyle
-	}
-	for _, item := range n.Content {
-		plainStyle(item)
+	n := &yaml.Node{Kind: yaml.ScalarNode}
+	switch v := token.(type) {
+	case json.Delim:
+		n.Kind, n.Tag = yaml.SequenceNode, "!!seq"
+		if v == '{' {
+			n.Kind, n.Tag = yaml.MappingNode, "!!map"
+		}
+		for dec.More() {
+			item, err := nodeOf(dec)
+			if err != nil {
+				return nil, err
+			}
+			n.Content = append(n.Content, item)
+		}
+		if n.Content == nil {
+			n.Style = yaml.FlowStyle
+		}
+		_, err = dec.Token() // the end of it
+		return n, err
+	case string:
+		// yaml.v3 3.0.1 reads "<<" as a key as a merge, and loses a first newline
+		// that it writes in a block.
+		if visible(v) != v || v == "<<" || strings.TrimLeft(v, " \t\n") != v || strings.Contains(v, "\t") {
+			n.Tag, n.Value, n.Style = "!!str", v, yaml.DoubleQuotedStyle
+			return n, nil
+		}
+		return n, n.Encode(v)
+	case json.Number:
+		n.Value = v.String()
+		return n, nil
+	default: // a boolean or null
+		return n, n.Encode(v)
 	}
 }

@@ -15,13 +15,13 @@ import (
 // TestEncode: what is read back of JSON and of YAML is the text that went in, and
 // nothing in either can change a terminal.
 func TestEncode(t *testing.T) {
-	texts := []string{"", "true", "null", "~", "1", "1e3", "0x1f", "2001-01-01", "no", "<<", "a: b", "- a", "#", "'", `"`, "*a", "&a", "!a", "| ", " a ", "a\n", "\na\n\n", "a\r\nb",
+	texts := []string{"", "true", "null", "~", "1", "1e3", "0x1f", "2001-01-01", "no", "yes", "1:20", "<<", "a: b", "- a", "#", "'", `"`, "*a", "&a", "!a", "| ", " a ", "a\n", "\na\n\n", "a\r\nb",
 		"\x1b[31m", "\u009b31m", "\x7f", "\u202e", "\u2028", "\u0085", "\ufeff", "\U0001f600", "\U000e0001", "\x00", strings.Repeat("word ", 100)}
 	for _, c := range shelltest.Hostile(t) {
-		texts = append(texts, strings.ToValidUTF8(string(c.Text), "\ufffd"))
+		texts = append(texts, strings.ToValidUTF8(string(c.Data), "\ufffd"))
 	}
 	for _, text := range texts {
-		in := map[string]any{text: []string{text}, "list": []string{}, "number": 1, "yes": true, "text": text}
+		in := map[string]any{text: []string{text}, "list": []string{}, "number": 1, "fraction": 0.5, "none": nil, "yes": true, "text": text}
 		for _, format := range []string{"json", "yaml"} {
 			tool := newTool(nil, nil, nil)
 			require.NoError(t, tool.encode(encoding{choice{value: format}}, in))
@@ -41,6 +41,10 @@ func TestEncode(t *testing.T) {
 				require.NoError(t, err)
 				got = nil
 				require.NoError(t, json.Unmarshal(again, &got))
+			}
+			if format == "yaml" && text == "yes" {
+				assert.Contains(t, string(out), `"yes": true`) // also for readers of YAML 1.1
+				assert.Contains(t, string(out), `text: "yes"`)
 			}
 			assert.Equal(t, want, got, "%s of %q:\n%s", format, text, out)
 		}
