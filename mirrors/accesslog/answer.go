@@ -90,7 +90,12 @@ func (t *tally) servedText() string {
 	} else {
 		s += fmt.Sprintf(" from %s to %s", stampOf(c.first), stampOf(c.last))
 	}
-	if t.askedHead == c.Served() {
+	switch {
+	case t.askedHead < c.Served():
+	case t.otherDigest+t.blobs > 0:
+		s += fmt.Sprintf(", to HEAD, and of the repository %s by digest and %s",
+			plural(t.otherDigest, "manifest", "manifests"), plural(t.blobs, "blob", "blobs"))
+	default:
 		s += ", to HEAD alone: a node looked, and had the content or took it from elsewhere"
 	}
 	return s

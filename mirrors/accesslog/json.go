@@ -12,8 +12,12 @@ import (
 const maxDepth = 32
 
 // jsonLine reads an object of zot or of logrus. It takes what encoding/json takes,
-// but for an object that has a field of interest twice.
+// but for one that is not UTF-8, is deeper than maxDepth, or has a field of interest
+// twice.
 func (p *parser) jsonLine(line []byte, e *entry) bool {
+	if !utf8.Valid(line) {
+		return false
+	}
 	s := scanner{b: line, scratch: p.jsonScratch[:0]}
 	defer func() { p.jsonScratch = s.scratch[:0] }()
 	var f logrusFields

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -70,7 +71,8 @@ func TestServed(t *testing.T) {
 		served           int
 	}{
 		{"a pull", kubelet, pull, nil, accesslog.Yes, "served 2 manifests and 1 blob at 2026-11-30T17:48:41Z; the log names the registry", 3},
-		{"its tag", kubelet + ":v1.34.1", pull, nil, accesslog.Yes, "to HEAD alone", 1},
+		{"its tag", kubelet + ":v1.34.1", pull, nil, accesslog.Yes, "served 1 manifest and 0 blobs at 2026-11-30T17:48:41Z, to HEAD, and of the repository 1 manifest by digest and 1 blob", 1},
+		{"its tag, looked at", kubelet + ":v1.34.1", access("HEAD /v2/"+manifests+"v1.34.1"+ns, 200), nil, accesslog.Yes, "to HEAD alone: a node looked", 1},
 		{"its digest", kubelet + "@" + digest, pull, nil, accesslog.Yes, "served 1 manifest", 1},
 		{"tag and digest: the digest decides", kubelet + ":v9@" + digest, pull, nil, accesslog.Yes, "served 1 manifest", 1},
 		{"another tag", kubelet + ":v1.34.0", pull, nil, accesslog.No, "never asked for, in a log of 3 requests from 2026-11-30T17:48:41Z to 2026-11-30T17:48:41Z; 2 served manifests are of the repository with another tag or digest", 0},
@@ -322,4 +324,41 @@ func TestBounds(t *testing.T) {
 	assert.Equal(t, 11, got.OtherImages)
 	assert.Equal(t, 11, got.OtherClients)
 	checkSums(t, got)
+}
+
+// endless is a log of n lines, each with its own image, client and request id.
+type endless struct {
+	n, i int
+	line []byte
+	live uint64 // bytes of the heap at the end
+}
+
+func (e *endless) Read(p []byte) (int, error) {
+	if len(e.line) == 0 {
+		if e.i == e.n {
+			runtime.GC()
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			e.live = m.HeapAlloc
+			return 0, io.EOF
+		}
+		e.i++
+		e.line = []byte(strings.Replace(logrus("GET", fmt.Sprintf("/v2/acme/app-%09d/manifests/v1", e.i), 200, fmt.Sprintf("id-%09d", e.i)), "192.0.2.7", fmt.Sprintf("fd00::%x", e.i), 1))
+	}
+	n := copy(p, e.line)
+	e.line = e.line[n:]
+	return n, nil
+}
+
+// Memory does not grow with the log.
+func TestMemory(t *testing.T) {
+	live := func(lines int) uint64 {
+		log := &endless{n: lines}
+		got, err := accesslog.Served(log, kubelet)
+		require.NoError(t, err)
+		require.Equal(t, lines, got.Lines.Logrus)
+		return log.live
+	}
+	short, long := live(2*accesslog.Window), live(10*accesslog.Window)
+	assert.Less(t, float64(long), 1.5*float64(short), "bytes of the heap at the end of a log that is five times as long")
 }
