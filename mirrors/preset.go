@@ -35,12 +35,9 @@ func DockerHubMirror() Set {
 // origin, an upstream or a port that is none ("*" is no one upstream), for a port that is
 // there twice, and for no upstream at all.
 func CachePerPort(origin string, ports map[string]int, skipFallback bool) (Set, error) {
-	if err := checkOrigin(origin, false); err != nil {
-		return Set{}, err
-	}
+	origin, wrong := checkOrigin(origin, false)
 	set := Set{Mirrors: make(map[string]Mirror, len(ports))}
 	used := map[int]string{}
-	var wrong Findings
 	for _, upstream := range slices.Sorted(maps.Keys(ports)) {
 		port := ports[upstream]
 		p := mirrorPlace(upstream, "").String()
@@ -60,7 +57,7 @@ func CachePerPort(origin string, ports map[string]int, skipFallback bool) (Set, 
 		}
 		used[port] = upstream
 		set.Mirrors[upstream] = Mirror{SkipFallback: skipFallback,
-			Endpoints: []Endpoint{{URL: strings.TrimSuffix(origin, "/") + ":" + strconv.Itoa(port)}}}
+			Endpoints: []Endpoint{{URL: origin + ":" + strconv.Itoa(port)}}}
 	}
 	return set.orWrong(wrong)
 }
@@ -88,13 +85,13 @@ const (
 // upstream or a project that is none ("*" is no one upstream), for a project that is there
 // twice, and for no upstream at all.
 func CachePerPath(origin string, shape PathShape, projects map[string]string, skipFallback bool) (Set, error) {
-	if err := checkOrigin(origin, true); err != nil {
-		return Set{}, err
-	}
-	origin = strings.TrimSuffix(origin, "/")
+	origin, wrong := checkOrigin(origin, true)
 	set := Set{Mirrors: make(map[string]Mirror, len(projects))}
 	used := map[string]string{}
-	var wrong Findings
+	if shape != ProjectPath && shape != RepositoryPath {
+		wrong = append(wrong, Finding{Rule: RuleEndpointSyntax, Severity: SeverityError, Path: "shape",
+			Message: fmt.Sprintf("unknown shape %d", shape), Fix: "want ProjectPath or RepositoryPath"})
+	}
 	for _, upstream := range slices.Sorted(maps.Keys(projects)) {
 		project := projects[upstream]
 		p := mirrorPlace(upstream, "").String()
@@ -113,15 +110,9 @@ func CachePerPath(origin string, shape PathShape, projects map[string]string, sk
 			continue
 		}
 		used[project] = upstream
-		var e Endpoint
-		switch shape {
-		case ProjectPath:
-			e = Endpoint{URL: origin + "/v2/" + project, OverridePath: true}
-		case RepositoryPath:
+		e := Endpoint{URL: origin + "/v2/" + project, OverridePath: true}
+		if shape == RepositoryPath {
 			e = Endpoint{URL: origin + "/repository/" + project}
-		default:
-			return Set{}, &Error{Findings: Findings{{Rule: RuleEndpointSyntax, Severity: SeverityError, Path: "shape",
-				Message: fmt.Sprintf("unknown shape %d", shape), Fix: "want ProjectPath or RepositoryPath"}}}
 		}
 		set.Mirrors[upstream] = Mirror{Endpoints: []Endpoint{e}, SkipFallback: skipFallback}
 	}
@@ -133,14 +124,12 @@ func CachePerPath(origin string, shape PathShape, projects map[string]string, sk
 // A registry:2 does not. Check warns of it (shared-endpoint), since it cannot know.
 // "*" is every upstream. The error is for an origin or an upstream that is none, and for no upstream at all.
 func SharedCache(origin string, upstreams []string, skipFallback bool) (Set, error) {
-	if err := checkOrigin(origin, true); err != nil {
-		return Set{}, err
-	}
+	origin, wrong := checkOrigin(origin, true)
 	set := Set{Mirrors: make(map[string]Mirror, len(upstreams))}
 	for _, upstream := range upstreams {
-		set.Mirrors[upstream] = Mirror{Endpoints: []Endpoint{{URL: strings.TrimSuffix(origin, "/")}}, SkipFallback: skipFallback}
+		set.Mirrors[upstream] = Mirror{Endpoints: []Endpoint{{URL: origin}}, SkipFallback: skipFallback}
 	}
-	return set.orWrong(nil)
+	return set.orWrong(wrong)
 }
 
 func notOneUpstream(path string) Finding {
@@ -150,8 +139,8 @@ func notOneUpstream(path string) Finding {
 
 // orWrong is the Set, or an error of what is wrong with it.
 func (s Set) orWrong(wrong Findings) (Set, error) {
-	if len(s.Mirrors) == 0 && len(wrong) == 0 {
-		wrong = Findings{{Rule: RuleEmptySet, Severity: SeverityError, Message: "there is no upstream", Fix: "want one at least"}}
+	if len(s.Mirrors) == 0 && !slices.ContainsFunc(wrong, func(f Finding) bool { return strings.HasPrefix(f.Path, "mirrors") }) {
+		wrong = append(wrong, Finding{Rule: RuleEmptySet, Severity: SeverityError, Message: "there is no upstream", Fix: "want one at least"})
 	}
 	if err := Join(wrong.Err(), s.Check().Err()); err != nil {
 		return Set{}, err
@@ -159,8 +148,9 @@ func (s Set) orWrong(wrong Findings) (Set, error) {
 	return s, nil
 }
 
-// checkOrigin wants scheme://host, and no path.
-func checkOrigin(origin string, port bool) error {
+// checkOrigin wants scheme://host, and no path. What it returns instead of a
+// wrong origin is there to judge the rest with.
+func checkOrigin(origin string, port bool) (string, Findings) {
 	u, problems := parseEndpoint(origin)
 	var fs Findings
 	for _, p := range problems {
@@ -174,7 +164,10 @@ func checkOrigin(origin string, port bool) error {
 		fs = append(fs, Finding{Rule: RuleEndpointSyntax, Severity: SeverityError, Path: "origin",
 			Message: fmt.Sprintf("%s has a port", quote(origin)), Fix: "want scheme and host alone: each upstream has its own port"})
 	}
-	return fs.Err()
+	if fs != nil {
+		return "https://origin.invalid", fs
+	}
+	return strings.TrimSuffix(origin, "/"), nil
 }
 
 func isProject(s string) bool {

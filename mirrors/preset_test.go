@@ -92,6 +92,20 @@ func TestPresets(t *testing.T) {
 	}
 }
 
+// Whatever is wrong with the arguments is told at once.
+func TestPresetMistakes(t *testing.T) {
+	_, err := CachePerPath("h/x", 7, map[string]string{"Ghcr.io": "a", "quay.io": "a b", "*": "c"}, false)
+	assert.EqualError(t, err, `origin: "h/x" has no scheme (want "https://h/x" or "http://h/x")
+shape: unknown shape 7 (want ProjectPath or RepositoryPath)
+mirrors["*"]: this is every registry, and what it would go to knows one (want the name of the upstream)
+mirrors["quay.io"]: "a b" is not a project (want a name of lower case letters, digits, - _ . and / inside)
+mirrors["Ghcr.io"]: a registry is spelled in lower case in image references (want the key "ghcr.io")`)
+	_, err = CachePerPort("h", nil, false)
+	assert.EqualError(t, err, "origin: \"h\" has no scheme (want a URL, such as \"https://h\")\nthere is no upstream (want one at least)")
+	_, err = SharedCache("h", []string{"https://ghcr.io"}, false)
+	assert.EqualError(t, err, "origin: \"h\" has no scheme (want a URL, such as \"https://h\")\nmirrors[\"https://ghcr.io\"]: a registry has no scheme (want the key \"ghcr.io\")")
+}
+
 func TestProjects(t *testing.T) {
 	for project, want := range map[string]bool{
 		"a": true, "a/b": true, "a-b_c.d": true, "v2a": true, "...": true,
