@@ -1,7 +1,6 @@
 package k3s_test
 
 import (
-	"fmt"
 	"os"
 	"testing"
 	"testing/fstest"
@@ -172,24 +171,4 @@ func TestWithoutFiles(t *testing.T) {
 	assert.Equal(t, `line 4, column 20: loss: configs["h.example.com"].tls.ca_file: the content of the file "/etc/ca.crt" is not known here (write its content into the result by hand, or give the files)
 line 4, column 44: loss: configs["h.example.com"].tls.cert_file: the content of the file "/c" is not known here (write its content into the result by hand, or give the files)
 line 4, column 58: loss: configs["h.example.com"].tls.key_file: the content of the file "/k" is not known here (write its content into the result by hand, or give the files)`, report.String())
-}
-
-func ExampleRead() {
-	src, report, err := k3s.Read([]byte(`
-mirrors:
-  docker.io:
-    endpoint: [harbor.example.com]
-    rewrite:
-      "^(.*)$": "hub-proxy/$1"
-  quay.io:
-`))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(src.Set.Mirrors)
-	fmt.Println(report)
-	// Output:
-	// map[docker.io:{[{https://harbor.example.com/v2/hub-proxy true}] false}]
-	// line 7, column 3: loss: mirrors["quay.io"]: without endpoints it enables the embedded registry mirror of k3s; Talos has none (drop it)
 }
