@@ -3,8 +3,6 @@ package cri_test
 import (
 	"encoding/base64"
 	"net/url"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/mirrorpatch/mirrorpatch/internal/e2e/servers/verdict"
@@ -95,18 +93,8 @@ func TestCredentials(t *testing.T) {
 				c := set.Config[hostport]
 				c.TLS = &mirrors.TLS{CA: mirrors.PEM(ca)}
 				set.Config[hostport] = c
-
-				got := read(t, apply(t, []byte(machineConfig), merge(t, set, form)))
-				folder := n.file("certs.d")
-				write(t, folder, written(t, got, folder))
-				asked, failure, logged := n.pull(t, got, folder, image)
-				if !slices.Equal(asked, sorted(tt.want)) {
-					t.Errorf("the registries were asked\n%s\nwant\n%s", strings.Join(asked, "\n"), strings.Join(sorted(tt.want), "\n"))
-				}
-				if (failure == "") != (tt.fails == "") || !strings.Contains(failure, tt.fails) {
-					t.Errorf("crictl says %q, want %q\n%s", failure, tt.fails, logged)
-				}
-				pulls, lines = pulls+1, lines+len(asked)
+				lines += n.pulls(t, set, form, image, tt.want, tt.fails)
+				pulls++
 			})
 		}
 	}

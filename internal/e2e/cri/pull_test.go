@@ -175,24 +175,33 @@ func TestPull(t *testing.T) {
 				}
 				set.Mirrors[key] = m
 
-				folder := n.file("certs.d")
-				got := read(t, apply(t, []byte(machineConfig), merge(t, set, form)))
-				write(t, folder, written(t, got, folder))
-				asked, failure, logged := n.pull(t, got, folder, ref)
-				if !slices.Equal(asked, sorted(tt.want)) {
-					t.Errorf("the registries were asked\n%s\nwant\n%s", strings.Join(asked, "\n"), strings.Join(sorted(tt.want), "\n"))
-				}
-				if (failure == "") != (tt.fails == "") || !strings.Contains(failure, tt.fails) {
-					t.Errorf("crictl says %q, want %q\n%s", failure, tt.fails, logged)
-				}
+				lines += n.pulls(t, set, form, ref, tt.want, tt.fails)
 				if tt.fails != "" {
 					fail++
 				}
-				pulls, lines = pulls+1, lines+len(asked)
+				pulls++
 			})
 		}
 	}
 	verdict.Proved(t, "crictl pulls %s through containerd 2.4.2 by the hosts directory of %d Talos configurations; %d of the pulls must fail and do; the registries get these %d requests and no other", ref, pulls, fail, lines)
+}
+
+// pulls takes the Set the whole way, into a Talos configuration of that form, out
+// of it and onto the node, and pulls. It wants the registries to be asked that
+// and no more, in any order, and returns how many requests that is.
+func (n *node) pulls(t *testing.T, set mirrors.Set, form configpatch.Form, ref string, want []string, fails string) int {
+	t.Helper()
+	got := read(t, apply(t, []byte(machineConfig), merge(t, set, form)))
+	folder := n.file("certs.d")
+	write(t, folder, written(t, got, folder))
+	asked, failure, logged := n.pull(t, got, folder, ref)
+	if !slices.Equal(asked, sorted(want)) {
+		t.Errorf("the registries were asked\n%s\nwant\n%s", strings.Join(asked, "\n"), strings.Join(sorted(want), "\n"))
+	}
+	if (failure == "") != (fails == "") || !strings.Contains(failure, fails) {
+		t.Errorf("crictl says %q, want %q\n%s", failure, fails, logged)
+	}
+	return len(asked)
 }
 
 func sorted(list []string) []string {

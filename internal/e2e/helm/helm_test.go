@@ -2,12 +2,10 @@
 package helm_test
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -25,6 +23,7 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/mirrorpatch/mirrorpatch/escape"
+	"github.com/mirrorpatch/mirrorpatch/internal/e2e/servers"
 	"github.com/mirrorpatch/mirrorpatch/internal/e2e/servers/verdict"
 	"github.com/mirrorpatch/mirrorpatch/internal/shelltest"
 )
@@ -122,18 +121,13 @@ func run(sh []string, script string) (string, error) {
 }
 
 func runFile(argv []string) (string, error) {
-	cmd := exec.Command(argv[0], argv[1:]...)
 	// yash decodes its script by the locale, and cannot read bytes that are not text in it.
-	cmd.Env = []string{"PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8", "ADDRESS=" + address, "BOOTSTRAP_TOKEN=LEAKED", "A=LEAKED"}
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err == nil && stderr.Len() > 0 {
-		err = fmt.Errorf("standard error: %q", stderr.String())
-	} else if err != nil {
-		err = fmt.Errorf("%w, standard error: %q", err, stderr.String())
+	env := []string{"PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8", "ADDRESS=" + address, "BOOTSTRAP_TOKEN=LEAKED", "A=LEAKED"}
+	r := servers.Run(env, nil, argv[0], argv[1:]...)
+	if r.Exit != 0 || r.Stderr != "" {
+		return r.Stdout, fmt.Errorf("exit code %d, standard error: %q", r.Exit, r.Stderr)
 	}
-	return string(out), err
+	return r.Stdout, nil
 }
 
 var initial = regexp.MustCompile(`(?m)^\t*([A-Z])`)
