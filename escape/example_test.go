@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 
 	"github.com/mirrorpatch/mirrorpatch/escape"
 )
@@ -180,4 +181,180 @@ func ExampleSkeleton() {
 	// server: https://fd00::1
 	// note: ${NOT_DECLARED}
 	// <nil>
+}
+
+// run runs a script in /bin/sh, with NAME=value in the environment, and prints what it printed.
+func run(script escape.Script, environment ...string) {
+	cmd := exec.Command("/bin/sh", "-c", script.String())
+	cmd.Env = append(os.Environ(), environment...)
+	out, err := cmd.CombinedOutput()
+	fmt.Print(string(out))
+	if err != nil {
+		fmt.Println(err)
+	}
+}
+
+// A literal is a constant: a variable does not compile. It has to be closed, so
+// that it means the same whatever stands behind it.
+func ExampleLit() {
+	_, err := escape.Program(escape.Lit("kubectl get \"$1"))
+	fmt.Println(err)
+	_, err = escape.Program(escape.Lit("echo ${NOTE@P}\n")) // bash runs what is in NOTE
+	fmt.Println(err)
+	// Output:
+	// parts[0]: literal: byte 12: a double quote is left open (close it; untrusted text goes through Word, a variable's value through Variable.Word)
+	// parts[0]: literal: byte 5: a ${ } that is no POSIX shell (write ${NAME}, ${#NAME}, or one of - = ? + # % behind the NAME)
+}
+
+// The body is literal text and live values; what cannot be a here-document is an error.
+func ExampleHeredoc() {
+	image := "registry.example.com/app:${TAG}"
+	doc, err := escape.Heredoc(escape.Lit("kubectl apply -f -"), escape.Text("image: \""+image+"\"\nhost: "), escape.Live("APP_HOST", escape.DNSName), escape.Text("\n"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	script, err := escape.Program(doc)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_, body, _ := strings.Cut(script.String(), "kubectl")
+	fmt.Print("kubectl", body)
+
+	_, err = escape.Heredoc(escape.Lit("cat"), escape.Text("no newline at the end"))
+	fmt.Println(err)
+	// Output:
+	// kubectl apply -f - <<EOF
+	// image: "registry.example.com/app:\${TAG}"
+	// host: ${APP_HOST}
+	// EOF
+	// body: heredoc: the body does not end in a newline, which no here-document can express (end it with Text("\n"), or give the bytes to printf %s as a Word)
+}
+
+// The script checks a live value before the first command, and never shows it.
+func ExampleLive() {
+	host := escape.Live("API_HOST", escape.URLHost)
+	script, err := escape.Program(escape.Join(escape.Lit("echo https://"), host.Word(), escape.Lit(":6443\n")))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	run(script, "API_HOST=[fd00::10]")
+	run(script, "API_HOST=fd00::10")
+	// Output:
+	// https://[fd00::10]:6443
+	// API_HOST: not set, empty or not of its form: want the host of a URL: a DNS name, an IPv4 address, or an IPv6 address in brackets
+	// exit status 1
+}
+
+// A form of one's own, for values that no other form describes.
+func ExampleChars() {
+	schematic := escape.Live("SCHEMATIC", escape.Chars("0123456789abcdef"))
+	script, err := escape.Program(escape.Join(escape.Lit("echo factory.talos.dev/installer/"), schematic.Word(), escape.Lit(":v1.13.0\n")))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	run(script, "SCHEMATIC=376567988ad370138ad8b2698212367b")
+	run(script, "SCHEMATIC=../376567988ad370138ad8b2698212367b")
+	// Output:
+	// factory.talos.dev/installer/376567988ad370138ad8b2698212367b:v1.13.0
+	// SCHEMATIC: not set, empty or not of its form: want one or more of the characters 0123456789abcdef
+	// exit status 1
+}
+
+// A value of any text, as one word of a command.
+func ExampleVariable_Word() {
+	note := escape.Live("APP_NOTE", escape.Any)
+	script, err := escape.Program(escape.Join(escape.Lit("printf '<%s>\\n' "), note.Word(), escape.Lit("\n")))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	run(script, "APP_NOTE=$(id) * ${HOME}")
+	// Output:
+	// <$(id) * ${HOME}>
+}
+
+// A value of any text in YAML: the script writes the scalar.
+func ExampleVariable_YAML() {
+	note := escape.Live("APP_NOTE", escape.Any)
+	doc, err := escape.Heredoc(escape.Lit("cat"), escape.Text("note: "), note.YAML(), escape.Text("\nadmin: false\n"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	script, err := escape.Program(doc)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	run(script, "APP_NOTE=hello\"\nadmin: true")
+	// Output:
+	// note: "hello\"\nadmin: true"
+	// admin: false
+}
+
+// The kubelet would replace $(TOKEN) by the container's variable before the shell runs.
+func ExampleScript_Kubelet() {
+	script, err := escape.Program(escape.Join(escape.Lit("echo "), escape.Word("$(TOKEN)"), escape.Lit("\n")))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	arg, err := script.Kubelet() // command: ["/bin/sh", "-c", arg]
+	fmt.Print(arg, err)
+	// Output:
+	// LC_ALL=C
+	// export LC_ALL
+	// set -eu
+	// echo '$$(TOKEN)'
+	// <nil>
+}
+
+// No Kubernetes string can hold bytes that are not UTF-8: base64 can.
+func ExampleScript_KubeletBase64() {
+	script, err := escape.Program(escape.Join(escape.Lit("printf %s "), escape.Word("caf\xe9"), escape.Lit(" | od -An -tx1\n")))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_, err = script.Kubelet()
+	fmt.Println(err)
+	arg, err := script.KubeletBase64()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	arg = strings.ReplaceAll(arg, "$$", "$") // as the kubelet does
+	out, err := exec.Command("/bin/sh", "-c", arg).CombinedOutput()
+	fmt.Print(string(out), err)
+	// Output:
+	// kubelet: byte 45: line 4 is not valid UTF-8, and a Kubernetes string is (use KubeletBase64, or mount the script from a ConfigMap's binaryData)
+	//  63 61 66 e9
+	// <nil>
+}
+
+// For a chart: write the definitions to templates/_helpers.tpl, and include them.
+func ExampleHelmHelper() {
+	for line := range strings.Lines(escape.HelmHelper()) {
+		if strings.Contains(line, "define") {
+			fmt.Print(line)
+		}
+	}
+	// Output:
+	// {{- define "mirrorpatch.heredoc" -}}
+	// {{- define "mirrorpatch.command" -}}
+}
+
+// Many words without an allocation for each. NUL is not looked for here.
+func ExampleAppendWord() {
+	buf := make([]byte, 0, 64)
+	for _, arg := range []string{"ls", "--", "it's *"} {
+		buf = append(escape.AppendWord(buf, arg), ' ')
+	}
+	fmt.Println(string(buf[:len(buf)-1]))
+	// Output:
+	// 'ls' '--' 'it'\''s *'
 }
