@@ -18,7 +18,9 @@
 //	     endpoint cannot be used
 //	2    the call is wrong
 //	3    convert would lose something
-//	4    probe: an endpoint did not say whether it can be used
+//	4    probe: an endpoint did not say whether it can be used; served: the log
+//	     cannot tell
+//	5    served: the answer is no
 //	130  probe was interrupted (143 by SIGTERM)
 package main
 
@@ -46,6 +48,7 @@ const (
 	exitCall    = 2 // the call is wrong
 	exitLoss    = 3 // convert would lose something
 	exitUnknown = 4 // the question has no answer
+	exitNo      = 5 // the answer is no
 )
 
 func main() {
@@ -204,7 +207,7 @@ is wrong with it, and makes patches, scripts and Jobs of it.`,
 		}
 		root.AddCommand(commands...)
 	}
-	add("inspect", t.checkCommand(), t.explainCommand(), t.probeCommand(), t.readCommand(), t.rulesCommand())
+	add("inspect", t.checkCommand(), t.explainCommand(), t.probeCommand(), t.servedCommand(), t.readCommand(), t.rulesCommand())
 	add("patch", t.patchCommand(), t.planCommand(), t.applyCommand(), t.migrateCommand(), t.convertCommand())
 	add("cluster", t.scriptCommand(), t.jobCommand())
 	add("text", t.escapeCommand(), t.helmHelperCommand())
@@ -266,7 +269,8 @@ Flags:
 {{- if not .HasParent}}
 
 Exit codes: 0 done; 1 the input is wrong, or the result cannot be written; 2 the
-call is wrong; 3 convert would lose something; 4 probe cannot tell.{{end}}
+call is wrong; 3 convert would lose something; 4 probe or served cannot tell;
+5 served says no.{{end}}
 {{- if .HasAvailableSubCommands}}
 
 '{{.CommandPath}} COMMAND --help' says more about one.{{end}}

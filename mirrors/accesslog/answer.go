@@ -56,7 +56,7 @@ func (t *tally) answer() (Answer, string) {
 		}
 	}
 	if t.elsewhere > 0 {
-		doubt("%s for %s: whether that is the image depends on the path of the mirror (see UnderPath)", plural(t.elsewhere, "served request is", "served requests are"), t.elsewherePath)
+		doubt("%s for %s: whether that is the image depends on the path of the mirror's endpoint", plural(t.elsewhere, "served request is", "served requests are"), t.elsewherePath)
 	}
 	switch {
 	case q.tag != "" && t.otherTag == 0 && t.otherDigest+t.blobs > 0:

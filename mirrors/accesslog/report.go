@@ -67,8 +67,8 @@ type Report struct {
 
 	// First and Last are the first and the last time in the log; the zero time
 	// when it has none.
-	First time.Time `json:"first"`
-	Last  time.Time `json:"last"`
+	First time.Time `json:"first,omitzero"`
+	Last  time.Time `json:"last,omitzero"`
 
 	// Err is an [*Error] when the log was not read to its end. What was read
 	// before counts.
@@ -95,8 +95,8 @@ type Count struct {
 	// First and Last are the times of the first and the last of them, as the log
 	// has them: the time when the request came in (distribution's access lines) or
 	// when it was answered (all others).
-	First time.Time `json:"first"`
-	Last  time.Time `json:"last"`
+	First time.Time `json:"first,omitzero"`
+	Last  time.Time `json:"last,omitzero"`
 
 	// Took is the sum of the response times of the Timed requests whose lines have
 	// one, Slowest the longest; nanoseconds in JSON. zot since 2.1.11 or so writes

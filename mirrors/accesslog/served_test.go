@@ -84,7 +84,7 @@ func TestServed(t *testing.T) {
 		{"another registry", kubelet, get(manifests + "v1?ns=quay.io"), nil, accesslog.No, "1 served request is for the same path of quay.io", 0},
 		{"a name that ends so", "ghcr.io/kubelet", get(manifests + "v1" + ns), nil, accesslog.Unknown, "1 served request is for siderolabs/kubelet", 0},
 		{"a name that begins so", "ghcr.io/siderolabs/kube", get(manifests + "v1" + ns), nil, accesslog.No, "never asked", 0},
-		{"Harbor, without the path", kubelet, get("proxy/ghcr/" + manifests + "v1"), nil, accesslog.Unknown, "depends on the path of the mirror", 0},
+		{"Harbor, without the path", kubelet, get("proxy/ghcr/" + manifests + "v1"), nil, accesslog.Unknown, "depends on the path of the mirror's endpoint", 0},
 		{"Harbor", kubelet, get("proxy/ghcr/" + manifests + "v1" + ns), []accesslog.Option{accesslog.UnderPath("/v2/proxy/ghcr")}, accesslog.Yes, "", 1},
 		{"Harbor, another project", kubelet, get("proxy/quay/" + manifests + "v1"), []accesslog.Option{accesslog.UnderPath("/v2/proxy/ghcr")}, accesslog.Unknown, "for proxy/quay/siderolabs/kubelet", 0},
 		{"Nexus", kubelet, access("GET /repository/ghcr/v2/"+manifests+"v1", 200), []accesslog.Option{accesslog.UnderPath("/repository/ghcr/")}, accesslog.Yes, "by the path alone", 1},
