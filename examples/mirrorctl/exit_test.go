@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -96,4 +97,23 @@ func TestExitCodes(t *testing.T) {
 			})
 		}
 	})
+}
+
+// TestBrokenPipe: a pipe that nobody reads ends a command without a word, and not
+// with 0, as it ends any program.
+func TestBrokenPipe(t *testing.T) {
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	defer w.Close()
+	require.NoError(t, r.Close())
+	var errs bytes.Buffer
+	cmd := exec.Command("mirrorctl", "rules")
+	cmd.Stdout, cmd.Stderr = w, &errs
+	require.Error(t, cmd.Run())
+	assert.Empty(t, errs.String())
+
+	// Where there is no such signal.
+	code := run([]string{"rules"}, strings.NewReader(""), w, &errs)
+	assert.Equal(t, exitInput, code)
+	assert.Empty(t, errs.String())
 }

@@ -7,13 +7,42 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 )
 
 // outFile is one file that --out DIR writes.
 type outFile struct {
 	name string
 	data []byte
+}
+
+// folders makes folders, and takes away those that it made when it is undone.
+type folders struct{ made []string }
+
+func (f *folders) make(dir string) error {
+	var missing []string
+	for at := filepath.Clean(dir); ; at = filepath.Dir(at) {
+		if _, err := os.Lstat(at); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+			missing = append(missing, at)
+			continue
+		}
+		if info, err := os.Stat(at); err == nil && !info.IsDir() {
+			return fmt.Errorf("%s: a file (want a directory)", shown(at))
+		}
+		break // it is there, or MkdirAll says why not
+	}
+	for _, at := range slices.Backward(missing) {
+		f.made = append(f.made, at)
+	}
+	return os.MkdirAll(dir, 0o755)
+}
+
+func (f *folders) undo() {
+	for _, dir := range slices.Backward(f.made) {
+		os.Remove(dir) // not one that somebody put something into
+	}
 }
 
 // writeFiles writes all files or none. Each is written beside its place and
@@ -23,8 +52,14 @@ type outFile struct {
 // none. For the same reason a file of a name in others, which go with other
 // files, is an error, or removed when force is set. The files are readable by
 // their owner only, also those that stay: a patch may hold credentials.
-func writeFiles(dir string, files []outFile, force bool, others ...string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+func writeFiles(dir string, files []outFile, force bool, others ...string) (err error) {
+	var made folders
+	defer func() {
+		if err != nil {
+			made.undo()
+		}
+	}()
+	if err := made.make(dir); err != nil {
 		return err
 	}
 	var todo []outFile
@@ -37,7 +72,7 @@ func writeFiles(dir string, files []outFile, force bool, others ...string) error
 			open = append(open, path)
 			continue
 		case err == nil && !force:
-			taken = append(taken, fmt.Sprintf("%s: exists with other content (want --force to replace it)", path))
+			taken = append(taken, fmt.Sprintf("%s: exists with other content (want --force to replace it)", shown(path)))
 		case err != nil && !errors.Is(err, fs.ErrNotExist):
 			return err
 		}
@@ -51,7 +86,7 @@ func writeFiles(dir string, files []outFile, force bool, others ...string) error
 			return err
 		}
 		if stale = append(stale, path); !force {
-			taken = append(taken, fmt.Sprintf("%s: exists and is not one of these patches (want --force to remove it)", path))
+			taken = append(taken, fmt.Sprintf("%s: exists and is not one of these patches (want --force to remove it)", shown(path)))
 		}
 	}
 	if taken != nil {
@@ -66,7 +101,7 @@ func writeFiles(dir string, files []outFile, force bool, others ...string) error
 	}()
 	for _, f := range todo {
 		folder := filepath.Dir(filepath.Join(dir, filepath.FromSlash(f.name)))
-		if err := os.MkdirAll(folder, 0o755); err != nil {
+		if err := made.make(folder); err != nil {
 			return err
 		}
 		tmp, err := os.CreateTemp(folder, ".mirrorctl-*")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"text/tabwriter"
 	"time"
 
@@ -199,8 +200,8 @@ func (t *tool) printServed(r *accesslog.Report) {
 	for _, c := range r.Clients {
 		clients = append(clients, row{c.Address, c.Count})
 	}
-	printRows(p, "IMAGE", images)
-	printRows(p, "CLIENT", clients)
+	printRows(p, "IMAGE", images, r.Total)
+	printRows(p, "CLIENT", clients, r.Total)
 }
 
 type row struct {
@@ -209,13 +210,14 @@ type row struct {
 }
 
 // printRows prints a table; the response times are the sum of them.
-func printRows(w io.Writer, what string, rows []row) {
+func printRows(w io.Writer, what string, rows []row, total accesslog.Count) {
 	if len(rows) == 0 {
 		return
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(table, "\n%s\tSERVED\tMISSING\tOTHER\tFIRST\tLAST\tRESPONSE TIME\n", what)
-	for _, r := range rows[:min(len(rows), shownRows)] {
+	last := row{"all", total}
+	for _, r := range append(slices.Clone(rows[:min(len(rows), shownRows)]), last) {
 		took := "-"
 		if r.Timed > 0 {
 			took = r.Took.Round(time.Millisecond).String()
@@ -225,6 +227,6 @@ func printRows(w io.Writer, what string, rows []row) {
 	}
 	table.Flush()
 	if more := len(rows) - shownRows; more > 0 {
-		fmt.Fprintf(w, "and %d more; -o json has them all\n", more)
+		fmt.Fprintf(w, "%d more are not shown; -o json has them\n", more)
 	}
 }
