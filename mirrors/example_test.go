@@ -236,7 +236,7 @@ func ExampleNewSource() {
 }
 
 // A password does not get into a log, but it is stored.
-func ExampleSecret() {
+func ExampleNewSecret() {
 	auth := mirrors.Auth{Username: "robot", Password: mirrors.NewSecret("made-up")}
 	fmt.Printf("%+v\n", auth)
 	stored, err := json.Marshal(auth)

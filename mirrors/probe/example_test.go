@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 
 	"github.com/mirrorpatch/mirrorpatch/mirrors"
 	"github.com/mirrorpatch/mirrorpatch/mirrors/probe"
@@ -55,4 +56,79 @@ func Example() {
 	// unknown, login unasked
 	// cache.internal:5000: not an absolute URL (want an absolute URL such as https://mirror.example.com:5000)
 	// yes true <nil>
+}
+
+func ExampleEndpoints() {
+	hub := mirrors.Endpoint{URL: "https://cache.example.com"}
+	set := mirrors.Set{Mirrors: map[string]mirrors.Mirror{
+		"quay.io":   {Endpoints: []mirrors.Endpoint{hub}},
+		"docker.io": {Endpoints: []mirrors.Endpoint{hub, {URL: "https://mirror.gcr.io"}}},
+	}}
+	for _, e := range probe.Endpoints(set) {
+		fmt.Println(e.URL)
+	}
+	// Output:
+	// https://cache.example.com
+	// https://mirror.gcr.io
+}
+
+func ExampleNew() {
+	_, err := probe.New(mirrors.Set{}, probe.WithTimeout(0), probe.WithConcurrency(0))
+	fmt.Println(err)
+	// Output:
+	// timeout: invalid duration "0s" (want more than 0)
+	// concurrency: invalid number 0 (want at least 1)
+}
+
+// A page of a web server is no registry, whatever its status says.
+func ExampleProber_Ask() {
+	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprintln(w, "<!doctype html><title>Harbor</title>")
+	}))
+	defer page.Close()
+	p, err := probe.New(mirrors.Set{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	r := p.Ask(context.Background(), mirrors.Endpoint{URL: page.URL})
+	fmt.Println(r.Answer, strings.ReplaceAll(r.Reason, page.URL, "https://harbor.example.com"))
+
+	r = p.Ask(context.Background(), mirrors.Endpoint{URL: page.URL, OverridePath: true})
+	fmt.Println(r.Answer, strings.ReplaceAll(r.Reason, page.URL, "https://harbor.example.com"))
+
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	r = p.Ask(ctx, mirrors.Endpoint{URL: "https://192.0.2.1"})
+	fmt.Println(r.Answer, r.Err)
+	// Output:
+	// no 200 OK with HTML: a web page, not the registry API
+	// no 200 OK with HTML: a web page, not the registry API
+	// unknown https://192.0.2.1/v2/: the caller stopped waiting before there was an answer
+}
+
+// With a progress line, as a command on a terminal has it.
+func ExampleProber_AskAll() {
+	cache := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Docker-Distribution-Api-Version", "registry/2.0")
+	}))
+	defer cache.Close()
+	p, err := probe.New(mirrors.Set{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	endpoints := []mirrors.Endpoint{{URL: cache.URL}, {URL: cache.URL + "/v2/ghcr", OverridePath: true}}
+	results := p.AskAll(context.Background(), endpoints, func(done, total int, r probe.Result) {
+		fmt.Printf("%d of %d\n", done, total)
+	})
+	for _, r := range results { // in the order of the endpoints
+		fmt.Println(r.Answer, strings.TrimPrefix(r.URL, cache.URL))
+	}
+	// Output:
+	// 1 of 2
+	// 2 of 2
+	// yes /v2/
+	// yes /v2/ghcr/
 }
