@@ -274,6 +274,6 @@ func Needed(t *testing.T) {
 	t.Helper()
 	r := servers.Run(os.Environ(), nil, "unshare", "-m", "-n", "--propagation", "private", "setpriv", "--reuid", "65532", "true")
 	if r.Exit != 0 {
-		servers.Missing(t, "a mount namespace is needed (unshare, setpriv and root): "+r.Stderr)
+		servers.Missing(t, "a mount namespace is needed (unshare, setpriv and root): "+strings.TrimSpace(r.Stderr))
 	}
 }
