@@ -1,8 +1,8 @@
 // Package accesslog answers whether a node really pulled an image through a
 // mirror, from the access log of the mirror.
 //
-// [Served] reads a log and returns a [Report]: the answer and its reason, and the
-// requests by image and by client. It reads, line by line and also mixed:
+// [Served] reads the log of one server and returns a [Report]: the answer and its
+// reason, and the requests by image and by client. It reads, also mixed:
 //
 //	combined        the access lines of distribution (registry:2, registry:3) and
 //	                nginx; behind the user agent nginx may write more, and the first

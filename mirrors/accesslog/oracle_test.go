@@ -214,6 +214,41 @@ func TestPullThrough(t *testing.T) {
 	}
 }
 
+// TestLogin asks as a node does that has credentials: without them, and again with
+// them. A node without credentials is turned away. distribution's own lines do not
+// say so, and "authorized request" is none.
+func TestLogin(t *testing.T) {
+	r := serve(t, "text", "auth: {silly: {realm: test-realm, service: test-service}}\n")
+	robot := http.Header{"Authorization": {"seriously, anything"}}
+	ask := func(method, name string, header http.Header, want int) {
+		resp := r.do(t, method, "/v2/siderolabs/"+name+"/manifests/v1?ns=ghcr.io", node, nil, header)
+		require.Equal(t, want, resp.StatusCode)
+	}
+	data := fmt.Appendf(nil, `{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[]}`)
+	resp := r.do(t, "PUT", "/v2/siderolabs/kubelet/manifests/v1", "buildkit/v0.25", data, http.Header{"Content-Type": {"application/vnd.oci.image.index.v1+json"}, "Authorization": robot["Authorization"]})
+	require.Equal(t, 201, resp.StatusCode)
+	robot["Accept"] = []string{"application/vnd.oci.image.index.v1+json"}
+	ask("HEAD", "kubelet", nil, 401)
+	ask("HEAD", "kubelet", robot, 200)
+	ask("HEAD", "talos", nil, 401)
+	r.do(t, "GET", "/v2/", "the-last/1", nil, robot)
+	access, own := r.logs(t, "the-last/1")
+	require.Contains(t, own, "authorized request")
+	for name, log := range map[string]string{"access": access, "own": own, "both": interleave(own, access)} {
+		got, err := accesslog.Served(strings.NewReader(log), "ghcr.io/siderolabs/kubelet")
+		require.NoError(t, err)
+		assert.Equal(t, accesslog.Yes, got.Answer, name)
+		assert.Equal(t, 1, got.Asked.Requests(), name)
+		got, err = accesslog.Served(strings.NewReader(log), "ghcr.io/siderolabs/talos")
+		require.NoError(t, err)
+		assert.Equal(t, accesslog.No, got.Answer, name+": "+got.Reason)
+		if name != "own" {
+			assert.Equal(t, 1, got.Asked.Challenged, name)
+			assert.Contains(t, got.Reason, "refused (401, 403) 1×", name)
+		}
+	}
+}
+
 // TestForged has a client write lines into the log of a real registry, in each way
 // that distribution 2.8.2 lets it.
 func TestForged(t *testing.T) {

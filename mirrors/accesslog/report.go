@@ -49,7 +49,9 @@ type Report struct {
 	// on.
 	Asked Count `json:"asked"`
 
-	// Images and Clients count the requests of the period, the most asked first.
+	// Total counts all requests of the period, Images and Clients the same, the most
+	// asked first.
+	Total   Count    `json:"total"`
 	Images  []Image  `json:"images"`
 	Clients []Client `json:"clients"`
 

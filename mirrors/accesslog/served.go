@@ -94,6 +94,7 @@ type tally struct {
 	timed       bool // there is a first and a last
 	err         *Error
 
+	total     count
 	asked     count
 	askedHead int // of the asked and served: HEAD
 	byName    int // of the asked and served: the log names the registry
@@ -367,6 +368,7 @@ func (t *tally) request(e *entry, second bool) {
 		image = &imageEntry{registry: string(about.registry), repository: string(about.repository), match: m}
 		t.images[string(t.key)] = image
 	}
+	t.total.add(e, &about, o)
 	if image != nil {
 		image.add(e, &about, o)
 	} else {
@@ -410,7 +412,11 @@ func (t *tally) request(e *entry, second bool) {
 
 // late adds the response time of a request whose first line had none.
 func (t *tally) late(e *entry, about *target, image *imageEntry, outside bool) {
-	if image == nil || outside || t.ignore {
+	if outside || t.ignore {
+		return
+	}
+	t.total.time(e)
+	if image == nil {
 		return
 	}
 	image.time(e)
@@ -471,7 +477,7 @@ func (t *tally) client(e *entry, about *target, o outcome) bool {
 // report is what was counted, with the answer.
 func (t *tally) report() *Report {
 	r := &Report{
-		Image: t.q.image, Asked: t.asked.done(), Lines: t.lines,
+		Image: t.q.image, Asked: t.asked.done(), Total: t.total.done(), Lines: t.lines,
 		OtherImages: t.otherImages, OtherClients: t.otherClients, Ignored: t.ignored, Outside: t.outside,
 		Images: []Image{}, Clients: []Client{},
 	}

@@ -201,6 +201,7 @@ func checkSums(t *testing.T, r *accesslog.Report) {
 		clients += c.Requests() + c.Challenged
 	}
 	assert.Equal(t, images+r.OtherImages, clients+r.OtherClients, "images and clients")
+	assert.Equal(t, images+r.OtherImages, r.Total.Requests()+r.Total.Challenged, "total")
 	assert.LessOrEqual(t, images+r.OtherImages+r.Ignored+r.Outside, l.Requests(), "requests")
 }
 
@@ -291,7 +292,7 @@ func TestTimes(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, accesslog.Yes, got.Answer, tt.name+got.Reason)
 		assert.Equal(t, 1, got.Asked.Manifests, tt.name)
-		for _, c := range []accesslog.Count{got.Asked, got.Images[0].Count, got.Clients[0].Count} {
+		for _, c := range []accesslog.Count{got.Asked, got.Total, got.Images[0].Count, got.Clients[0].Count} {
 			assert.Equal(t, tt.took, c.Took, tt.name)
 			assert.Equal(t, tt.took, c.Slowest, tt.name)
 			assert.Equal(t, tt.timed, c.Timed, tt.name)
