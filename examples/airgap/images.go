@@ -1,0 +1,74 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	"github.com/mirrorpatch/mirrorpatch/mirrors"
+)
+
+// image is one of the list, and where it stands.
+type image struct {
+	place     string // "images.txt:3" or "argument 1"
+	reference string
+	registry  string
+}
+
+// readImages takes an image from each line, as `talosctl image default` prints
+// them. Empty lines, and what stands behind a # at the start of a line or after a blank, are left out.
+func readImages(name, text string) []image {
+	var images []image
+	for i, line := range strings.Split(text, "\n") {
+		for j := range line {
+			if line[j] == '#' && (j == 0 || line[j-1] == ' ' || line[j-1] == '\t') {
+				line = line[:j]
+				break
+			}
+		}
+		if line = strings.TrimSpace(line); line != "" {
+			images = append(images, image{place: fmt.Sprintf("%s:%d", name, i+1), reference: line})
+		}
+	}
+	return images
+}
+
+// resolve finds the registry of each image, and leaves out what is there twice,
+// with a warning. The error names each that cannot be pulled through a cache at host.
+func resolve(images []image, host string) (unique []image, warnings []string, err error) {
+	var errs []error
+	first := map[string]string{}
+	for _, im := range images {
+		order, err := mirrors.Set{}.PullOrder(im.reference)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", im.place, err))
+			continue
+		}
+		im.registry = order.Registry
+		if place, ok := first[im.reference]; ok {
+			warnings = append(warnings, fmt.Sprintf("%s: %q is there already, at %s", im.place, im.reference, place))
+			continue
+		}
+		first[im.reference] = im.place
+		switch name := hostname(im.registry); {
+		case name == "localhost" || net.ParseIP(name).IsLoopback():
+			errs = append(errs, fmt.Errorf("%s: %q is at the node itself, which no cache can ask (want the registry that it was pushed to)", im.place, im.reference))
+		case strings.EqualFold(name, host):
+			errs = append(errs, fmt.Errorf("%s: %q is at the cache itself (want the reference that it has upstream)", im.place, im.reference))
+		}
+		unique = append(unique, im)
+	}
+	if len(images) == 0 {
+		errs = append(errs, errors.New("there is no image (want references in -f FILE or as arguments)"))
+	}
+	return unique, warnings, errors.Join(errs...)
+}
+
+// hostname is a registry without its port.
+func hostname(registry string) string {
+	if name, _, err := net.SplitHostPort(registry); err == nil {
+		return name
+	}
+	return strings.Trim(registry, "[]")
+}

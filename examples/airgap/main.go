@@ -1,0 +1,234 @@
+// Command airgap makes what a cluster needs that may pull through one cache and
+// nowhere else, from the list of its images:
+//
+//	talosctl image default | go run ./examples/airgap --cache http://192.0.2.10 -f - --out airgap
+//	go run ./examples/airgap --cache https://harbor.example.com --shape project ghcr.io/siderolabs/kubelet:v1.36.3
+//
+// The folder then has
+//
+//	registries.yaml                the mirrors.Set, with skipFallback for every upstream
+//	merge.yaml                     the patch for a new machine
+//	1-ensure.yaml 2-delete.yaml    the patches for any machine: all three in one call of
+//	3-set.yaml                     talosctl patch machineconfig, again and again
+//	caches.yaml                    a Deployment, a Service and a claim for each upstream, for a
+//	                               cache with a port for each (CNCF distribution, registry:2);
+//	                               with --cilium a policy for each
+//	proof.txt                      where a node will ask for each image, by both of its pullers
+//
+// No result is written when mirrors.Set.AirGapped finds a way out for an image: the
+// exit status is then 1, and standard error has each way with its reason. Without
+// --out everything goes to standard output. Exit codes: 0 done; 1 the input is
+// wrong, or a pull would leave; 2 the call is wrong.
+//
+// The logic is that of the packages mirrors and configpatch. What is proven is where
+// nodes ask, not that the cache has the images. A node that is to run the cache
+// itself cannot pull the cache's own image through it.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/mirrorpatch/mirrorpatch/configpatch"
+	"github.com/mirrorpatch/mirrorpatch/mirrors"
+)
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// many is a flag that may be there several times.
+type many []string
+
+func (m *many) String() string     { return strings.Join(*m, ",") }
+func (m *many) Set(s string) error { *m = append(*m, s); return nil }
+
+// run is main without the process.
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	say := func(format string, args ...any) {
+		for _, line := range strings.Split(fmt.Sprintf(format, args...), "\n") {
+			fmt.Fprintf(stderr, "airgap: %s\n", line)
+		}
+	}
+	flags := flag.NewFlagSet("airgap", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.Usage = func() {
+		fmt.Fprintln(stderr, "usage: airgap --cache URL [flags] [-f FILE] [IMAGE…]")
+		flags.PrintDefaults()
+	}
+	var (
+		c        cache
+		d        deployment
+		from     = flags.String("f", "", "`file` with an image a line and # comments; - is standard input")
+		caFile   = flags.String("ca", "", "`file` with the certificates that vouch for an https cache, as PEM")
+		version  = flags.String("talos-version", "v1.13", "the older of client and node")
+		out      = flags.String("out", "", "a new `folder` for the results (default: standard output)")
+		caches   = flags.Bool("manifests", true, "with caches.yaml, where each upstream has a port")
+		upstream many
+		cidrs    many
+		hosts    many
+		form     string
+	)
+	flags.StringVar(&c.origin, "cache", "", "`URL` of the cache: scheme and host, with a port only where upstreams have paths")
+	flags.StringVar(&form, "shape", string(byPort), "how the cache tells upstreams apart: port, project (Harbor) or repository (Nexus)")
+	flags.IntVar(&c.firstPort, "first-port", 30500, "of the upstreams in alphabetical order")
+	flags.Var(&upstream, "upstream", "`NAME=PORT` or NAME=PROJECT, repeated: the upstreams that the cache has (default: those of the images)")
+	flags.StringVar(&d.namespace, "namespace", "pull-through-cache", "of the caches")
+	flags.StringVar(&d.image, "cache-image", "docker.io/library/registry:2.8.3", "`image` of a registry (CNCF distribution 2.8 or 3)")
+	flags.StringVar(&d.service, "service", "NodePort", "type of the Services: NodePort or LoadBalancer")
+	flags.StringVar(&d.storage, "storage", "20Gi", "`size` of each store")
+	flags.StringVar(&d.tlsSecret, "tls-secret", "", "`name` of a Secret of type kubernetes.io/tls, for an https cache")
+	flags.BoolVar(&d.cilium, "cilium", false, "with a CiliumNetworkPolicy for each cache")
+	flags.Var(&cidrs, "node-cidr", "`network` of nodes outside of the cluster of the caches, for --cilium; repeated")
+	flags.Var(&hosts, "fqdn", "`UPSTREAM=HOST` that a cache may reach too, such as a CDN, for --cilium; repeated")
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err != nil:
+		return 2
+	case c.origin == "":
+		say("--cache is missing")
+		return 2
+	}
+	c.shape, c.upstreams, d.nodeCIDRs, d.fqdns = shape(form), upstream, cidrs, hosts
+
+	images, err := gather(*from, stdin, flags.Args())
+	if err != nil {
+		say("%v", err)
+		return 1
+	}
+	if *caFile != "" {
+		text, err := os.ReadFile(*caFile)
+		if err != nil {
+			say("--ca: %v", err)
+			return 1
+		}
+		c.ca = mirrors.PEM(text)
+	}
+	files, warnings, err := results(images, c, d, *version, *caches)
+	for _, w := range warnings {
+		say("warning: %s", w)
+	}
+	if err == nil && *out != "" {
+		err = writeFolder(*out, files)
+	} else if err == nil {
+		err = printAll(stdout, files)
+	}
+	if err != nil {
+		say("%v", err)
+		return 1
+	}
+	return 0
+}
+
+func gather(from string, stdin io.Reader, args []string) (images []image, err error) {
+	var text []byte
+	switch from {
+	case "":
+	case "-":
+		from = "standard input"
+		text, err = io.ReadAll(stdin)
+	default:
+		text, err = os.ReadFile(from)
+	}
+	images = readImages(from, string(text))
+	for i, reference := range args {
+		images = append(images, image{place: fmt.Sprintf("argument %d", i+1), reference: reference})
+	}
+	return images, err
+}
+
+// results makes all files. The error has all that is wrong with the images and
+// the caches, or each way on which a pull would leave.
+func results(listed []image, c cache, d deployment, talos string, caches bool) (files []file, warnings []string, err error) {
+	images, warnings, imagesErr := resolve(listed, c.host())
+	version, versionErr := configpatch.ParseVersion(talos)
+	set, ports, setErr := c.set(registriesOf(images))
+	if imagesErr != nil && len(images) == 0 {
+		setErr = nil // that there is no upstream is no other mistake
+	}
+	caches = caches && ports != nil
+	var cachesErr error
+	if caches {
+		u, _ := url.Parse(c.origin)
+		cachesErr = d.check(u != nil && u.Scheme == "https", ports)
+	}
+	if err := errors.Join(imagesErr, versionErr, setErr, cachesErr); err != nil {
+		return nil, warnings, err
+	}
+	for _, f := range set.Check() {
+		warnings = append(warnings, fmt.Sprintf("%s [%s]", f, f.Rule))
+	}
+
+	proof, err := prove(set, images)
+	if err != nil {
+		return nil, warnings, err
+	}
+	merge, err := configpatch.Merge(set, version)
+	if err != nil {
+		return nil, warnings, err
+	}
+	replacement, err := configpatch.Replace(set, version)
+	if err != nil {
+		return nil, warnings, err
+	}
+	for _, f := range replacement.Warnings {
+		warnings = append(warnings, fmt.Sprintf("%s [%s]", f, f.Rule))
+	}
+	registries, err := yaml.Marshal(set)
+	if err != nil {
+		return nil, warnings, err
+	}
+	files = []file{{"registries.yaml", registries}, {"merge.yaml", merge.Bytes()}}
+	for _, p := range replacement.Patches {
+		files = append(files, file{p.Name(), p.Bytes()})
+	}
+	if caches {
+		text, err := d.manifests(ports)
+		if err != nil {
+			return nil, warnings, err
+		}
+		files = append(files, file{"caches.yaml", text})
+	}
+	return append(files, file{"proof.txt", proof}), warnings, nil
+}
+
+// prove says where a node asks for each image. The error has each way out.
+func prove(set mirrors.Set, images []image) ([]byte, error) {
+	references := make([]string, len(images))
+	for i, im := range images {
+		references[i] = im.reference
+	}
+	leaks, err := set.AirGapped(references)
+	if err != nil {
+		return nil, err
+	}
+	var errs []error
+	for _, l := range leaks {
+		errs = append(errs, fmt.Errorf("%s: %s would ask %s: %s [%s]", l.Image, l.Puller, l.URL, l.Reason, l.Rule))
+	}
+	if errs != nil {
+		return nil, errors.Join(errs...)
+	}
+	orders, err := set.PullOrders(references)
+	if err != nil {
+		return nil, err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d images; a node asks nothing but the cache for them\n", len(images))
+	for _, o := range orders {
+		var urls []string
+		for _, a := range o.Containerd {
+			urls = append(urls, a.URL)
+		}
+		fmt.Fprintf(&b, "%s\t%s\n", o.Image, strings.Join(urls, " "))
+	}
+	return []byte(b.String()), nil
+}
