@@ -29,12 +29,12 @@ var (
 
 	// Address is an IPv4 address in four decimal numbers, or an IPv6 address
 	// in hexadecimal without a zone: what netip.ParseAddr takes, except for
-	// IPv4 within IPv6. IPv6 comes without brackets: in a URL, see [URLHost].
+	// IPv4 within IPv6. IPv6 comes without brackets: in a URL, see URLHost.
 	Address = Form{want: "an IPv4 or IPv6 address", check: addressCheck}
 
 	// URLHost is what stands for the host in a URL, before a colon and a port
-	// or the path: an IPv6 address of the form [Address] in brackets, an IPv4
-	// address, or a name of the form [DNSName]. Bare IPv6 is refused: in
+	// or the path: an IPv6 address of the form Address in brackets, an IPv4
+	// address, or a name of the form DNSName. Bare IPv6 is refused: in
 	// https://${HOST}:6443 its last group and the port would be one.
 	URLHost = Form{want: "the host of a URL: a DNS name, an IPv4 address, or an IPv6 address in brackets", check: urlHostCheck}
 

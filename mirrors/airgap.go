@@ -3,9 +3,9 @@ package mirrors
 import "strings"
 
 const (
-	// LeakNoMirror is the Rule of a [Leak] where neither the registry nor "*" has a mirror.
+	// LeakNoMirror is the Rule of a Leak where neither the registry nor "*" has a mirror.
 	LeakNoMirror = "no-mirror"
-	// LeakFallback is the Rule of a [Leak] where the mirror has no skipFallback.
+	// LeakFallback is the Rule of a Leak where the mirror has no skipFallback.
 	LeakFallback = "fallback"
 )
 
@@ -16,8 +16,8 @@ type Leak struct {
 	Puller   string `json:"puller"` // "containerd" or "machined"
 	URL      string `json:"url"`    // the base URL that is asked
 
-	// Rule is what opens the way: [LeakNoMirror], [LeakFallback], or the rule of
-	// [Set.Check] that finds the mistake behind it, such as endpoint-duplicate,
+	// Rule is what opens the way: LeakNoMirror, LeakFallback, or the rule of
+	// Set.Check that finds the mistake behind it, such as endpoint-duplicate,
 	// skip-fallback-alone or wildcard-bypassed.
 	Rule   string `json:"rule"`
 	Reason string `json:"reason"` // in words

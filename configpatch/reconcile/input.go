@@ -30,8 +30,9 @@ type Source interface{ source() }
 // With Secret and Key the Job's env has a secretKeyRef: the kubelet reads the
 // Secret, which lies in the Job's namespace, and the ServiceAccount needs no right to.
 // With Value the Job's env has the very text, visible to all who may see the
-// Job: it is no place for a secret. A FromEnv that is printed or logged does not show it all the same. With neither, [Script] takes the variable
-// from whoever runs it, and [Manifests] reports an error.
+// Job: it is no place for a secret, though a FromEnv that is printed or logged
+// does not show it. With neither, [Script] takes the variable from whoever runs
+// it, and [Manifests] reports an error.
 type FromEnv struct {
 	Value       string
 	Secret, Key string

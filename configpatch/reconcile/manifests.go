@@ -51,7 +51,8 @@ func (o Objects) Script() escape.Script { return o.script }
 
 // Manifests returns the objects that run j's script in a cluster: a
 // ServiceAccount, a Role and a RoleBinding that allow exactly what the script
-// does, in further namespaces too when an input lies there, a ConfigMap or a Secret when the script is mounted, and the Job.
+// does, in further namespaces too when an input lies there, a ConfigMap or a
+// Secret when the script is mounted, and the Job.
 //
 // The same j gives the same bytes, and any other the Job another name. The
 // error is an [*Error] for each problem that was found, joined.

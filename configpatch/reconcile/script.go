@@ -30,8 +30,9 @@ func Script(t Template) (escape.Script, error) {
 
 // get prints what kubectl finds, once it is there. kubectl 1.32 prints
 // nothing and exits with 0 for a JSONPath that leads nowhere, so nothing is
-// "not there yet". The x keeps final newlines, which $( ) drops. What the shell calls here happens in $( ), where some shells
-// do not keep set -e: each command that can fail is asked.
+// "not there yet". The x keeps final newlines, which $( ) drops. What the shell
+// calls here happens in $( ), where some shells do not keep set -e: each command
+// that can fail is asked.
 const get = `
 reconcile_get() {
   reconcile_what=$1

@@ -29,31 +29,37 @@ type Template struct {
 	// TalosVersion is that of the machines, such as v1.13; empty leaves the choice to the provider.
 	TalosVersion string
 	// GenerateType is worker or controlplane: the provider generates the
-	// configuration. It is none when there is a Skeleton. An empty one is none with a Skeleton, else worker.
+	// configuration. It is none when there is a Skeleton. An empty one is none
+	// with a Skeleton, else worker.
 	GenerateType string
 
 	// StrategicPatches are strategic-merge patches, each one or more YAML
-	// documents that are maps; the provider applies them in this order to what it generated or to
-	// the Skeleton. A list, which is a JSON 6902 patch, is refused: Talos does not apply it to a configuration of several documents.
+	// documents that are maps; the provider applies them in this order to what it
+	// generated or to the Skeleton. A list, which is a JSON 6902 patch, is refused:
+	// Talos does not apply it to a configuration of several documents.
 	StrategicPatches [][]byte
 
 	// Skeleton is a machine configuration in which ${NAME} stands for the Input
-	// of that name; everything else is literal. No untrusted text belongs into it: text that reads ${NAME} would be an input.
+	// of that name; everything else is literal. No untrusted text belongs into it:
+	// text that reads ${NAME} would be an input.
 	//
-	// No value may change what the skeleton is as YAML. So an input stands in quotes, in a
-	// block, or beside text that makes a string of any value, as https://${ADDRESS}:6443 does; escape.Port may stand alone,
-	// as a number; escape.Any must stand alone, without quotes, as the whole of a value.
+	// No value may change what the skeleton is as YAML. So an input stands in
+	// quotes, in a block, or beside text that makes a string of any value, as
+	// https://${HOST}:6443 does; escape.Port may stand alone, as a number;
+	// escape.Any must stand alone, without quotes, as the whole of a value.
 	Skeleton string
 	Inputs   []Input
 
-	// Sensitive says that the patches or the skeleton hold a secret, which
-	// must not stand in a Job or a ConfigMap. [Manifests] also finds out by itself when a key is
-	// one that Talos keeps a secret in (auth, password, identityToken, key, token, secret and
-	// the like) or when a value is a private key; it never takes a true back.
+	// Sensitive says that the patches or the skeleton hold a secret, which must
+	// not stand in a Job or a ConfigMap. Manifests also finds out by itself when a
+	// key is one that Talos keeps a secret in (auth, password, identityToken, key,
+	// token, secret and the like) or when a value is a private key; it never takes
+	// a true back.
 	Sensitive bool
 
-	// Tries is how often an input is read that is not there yet, 60 when zero; Interval is
-	// the pause between, whole seconds, 5 seconds when zero. At most 10000 tries, and an hour.
+	// Tries is how often an input is read that is not there yet, 60 when zero;
+	// Interval is the pause between, whole seconds, 5 seconds when zero. At most
+	// 10000 tries, and an hour.
 	Tries    int
 	Interval time.Duration
 }

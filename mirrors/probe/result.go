@@ -94,7 +94,7 @@ type Result struct {
 	// Cached is true when the answer was kept from an earlier question.
 	Cached bool `json:"cached"`
 
-	// Err is an [*Error], or nil when a node can use the endpoint: the answer is
+	// Err is an *Error, or nil when a node can use the endpoint: the answer is
 	// yes, and the login, if any, went well.
 	Err error `json:"-"`
 }
