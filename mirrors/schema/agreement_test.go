@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -317,6 +319,10 @@ func TestAgreement(t *testing.T) {
 			for range 5_000 {
 				j.compare(t, randomInput(r, nil), n)
 			}
+			for range 1_000 {
+				address := randomIPv6(r)
+				j.compare(t, map[string]any{"mirrors": map[string]any{address: map[string]any{}, "ghcr.io": map[string]any{"endpoints": []any{"https://" + address}}}}, n)
+			}
 			t.Logf("with generated ones: %d refused, %d taken", n.refused, n.accepted)
 			assert.Greater(t, n.refused, 2_000)
 			assert.Greater(t, n.accepted, 2_000)
@@ -332,7 +338,7 @@ func TestAgreement(t *testing.T) {
 			}
 			t.Logf("in part: %v", n.byRule)
 			t.Logf("left to Check: %v", n.missed)
-			assert.Greater(t, n.missed[mirrors.RuleTLSOnHttp], 3)
+			assert.Positive(t, n.missed[mirrors.RuleTLSOnHttp])
 		})
 	}
 }
@@ -361,9 +367,9 @@ func randomInput(r *rand.Rand, texts []string) any {
 	}
 	object := func(fields map[string]func() any) map[string]any {
 		m := map[string]any{}
-		for name, field := range fields {
+		for _, name := range slices.Sorted(maps.Keys(fields)) { // the same from the same seed
 			if r.Intn(2) == 0 {
-				m[name] = value(field())
+				m[name] = value(fields[name]())
 			}
 		}
 		if rarely() {
@@ -406,9 +412,10 @@ func randomInput(r *rand.Rand, texts []string) any {
 		return object(map[string]func() any{
 			"auth": func() any {
 				whole := []map[string]any{{"username": "u", "password": "made-up"}, {"identityToken": "made-up"}, {"auth": "dTptYWRlLXVw"}}[r.Intn(3)]
-				for name, v := range object(map[string]func() any{"username": one("u"), "password": one("made-up"), "auth": one("dTptYWRlLXVw", "dTpt\nYWRlLXVw"), "identityToken": one("made-up")}) {
+				more := object(map[string]func() any{"username": one("u"), "password": one("made-up"), "auth": one("dTptYWRlLXVw", "dTpt\nYWRlLXVw"), "identityToken": one("made-up")})
+				for _, name := range slices.Sorted(maps.Keys(more)) {
 					if r.Intn(4) == 0 {
-						whole[name] = v
+						whole[name] = more[name]
 					}
 				}
 				if r.Intn(6) == 0 {
@@ -446,6 +453,21 @@ func randomInput(r *rand.Rand, texts []string) any {
 		root["configs"] = other()
 	}
 	return root
+}
+
+// randomIPv6 is near to an IPv6 address in brackets.
+func randomIPv6(r *rand.Rand) string {
+	parts := make([]string, 5+r.Intn(5))
+	for i := range parts {
+		parts[i] = strconv.FormatInt(int64(i), 16)
+	}
+	for range r.Intn(4) {
+		parts[r.Intn(len(parts))] = []string{"", "", "0", "ffff", "Ab", "12345", "192.0.2.1", "256.0.0.1", "g"}[r.Intn(9)]
+	}
+	if r.Intn(4) == 0 {
+		parts[len(parts)-1] = "192.0.2.1"
+	}
+	return "[" + strings.Join(parts, ":") + "]"
 }
 
 // exampleCA is base64 of a certificate of nobody, valid until 2120.

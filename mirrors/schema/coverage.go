@@ -60,7 +60,7 @@ var stated = map[string][2]Statement{
 	mirrors.RuleInputSize:        {no("a schema sees values, not the text"), no("it has maxima of its own")},
 	mirrors.RuleUnknownKey:       {whole, part("such a field is dropped, or refused where the request asks for strict field validation, as kubectl's do")},
 	mirrors.RuleRepeatedKey:      both(no("a schema sees values, not the text")),
-	mirrors.RuleWrongKind:        {part("all that JSON can hold: no tags, dates, merge keys, and keys that are no strings"), part("the same; endpoints are objects only, and null is refused everywhere")},
+	mirrors.RuleWrongKind:        {part("all that JSON can hold: no tags, dates, merge keys, and keys that are no strings"), part("the same; endpoints are objects only, and an entry that is null counts as not there")},
 	mirrors.RuleOverrideConflict: {whole, byShape},
 	mirrors.RuleImageReference:   both(no("there is no image in it")),
 	mirrors.RuleMissingKey:       both(no("of other formats")),

@@ -19,9 +19,15 @@ func JSONSchema(opts ...Option) map[string]any {
 				`"registry.example.com:5000"), or "*" for every registry without a key of its own.`,
 			"type": types("object"),
 			"propertyNames": tree{"allOf": []any{
-				tree{"$comment": "registry-name: host or host:port in lower case, or *; no scheme, no path, no other pattern", "pattern": registryName},
-				tree{"$comment": "registry-name: an IPv6 address that ends in an IPv4 address, which no image reference has", "not": tree{"pattern": mappedKey}},
 				tree{"$comment": "registry-alias: images of Docker Hub have the registry docker.io", "not": tree{"enum": list(aliases)}},
+				either(`^\[`,
+					tree{
+						"$comment": "registry-name: an IPv6 address in brackets, in lower case, and perhaps a port; not one that ends in an IPv4 address and stands for it",
+						"pattern":  ipv6Key, "not": tree{"pattern": mappedKey},
+					},
+					inOrder(nil,
+						"registry-name: host or host:port in lower case, or *; no scheme, no path, no other pattern", hostKey,
+						"registry-name: a port is a number from 1 to 65535", keyPort)),
 			}},
 			"additionalProperties": jsonMirror(o),
 			"examples":             []any{tree{"ghcr.io": tree{"endpoints": []any{"https://cache.example.com"}}}},
@@ -65,13 +71,22 @@ func has(property string, value any) tree {
 	return tree{"required": []any{property}, "properties": tree{property: tree{"const": value}}}
 }
 
-// text is a string with these patterns; the texts say what each is about.
-func text(patterns ...string) tree {
-	var all []any
-	for i := 0; i < len(patterns); i += 2 {
-		all = append(all, tree{"$comment": patterns[i], "pattern": patterns[i+1]})
+// inOrder is a string with these patterns, of which a validator names the first that
+// does not match. They come in pairs: what a pattern is about, and the pattern.
+func inOrder(last tree, patterns ...string) tree {
+	for i := len(patterns) - 2; i >= 0; i -= 2 {
+		s := tree{"$comment": patterns[i], "pattern": patterns[i+1]}
+		if last != nil {
+			s["if"], s["then"] = tree{"pattern": patterns[i+1]}, last
+		}
+		last = s
 	}
-	return tree{"allOf": all}
+	return last
+}
+
+// either is one of two schemas, by a pattern.
+func either(pattern string, then, otherwise tree) tree {
+	return tree{"if": tree{"pattern": pattern}, "then": then, "else": otherwise}
 }
 
 func jsonMirror(o options) tree {
@@ -146,12 +161,15 @@ func jsonMirror(o options) tree {
 }
 
 func jsonEndpoint() tree {
-	url := text(
+	const portText = "endpoint-syntax: a port is a number from 1 to 65535"
+	host := either(`^[^/?#]*//\[`,
+		inOrder(nil, "endpoint-syntax: an IPv6 address in brackets", ipv6Authority, portText, ipv6Port),
+		inOrder(nil, "endpoint-syntax: a name or an IPv4 address; an IPv6 address in brackets", hostAuthority, portText, hostPort))
+	url := inOrder(host,
 		"endpoint-scheme: http:// or https:// comes first", endpointScheme,
 		"endpoint-userinfo: credentials belong into config, under the host", endpointUserinfo,
 		"endpoint-query: no query and no fragment", endpointQuery,
 		"endpoint-syntax: no white space and no control characters", endpointText,
-		"endpoint-syntax: a host, an IPv6 address in brackets, a port from 1 to 65535", endpointAuthority,
 		"endpoint-syntax: two hexadecimal digits behind each %", endpointEscapes,
 	)
 	described := tree{

@@ -75,9 +75,9 @@ func OpenAPI(opts ...Option) map[string]any {
 		"description": "Which registries a Talos node may pull from, and how.",
 		"x-kubernetes-validations": rules(celRule{
 			name: "tls-on-http",
-			rule: `!has(self.config) || !has(self.mirrors) || self.config.all(k, !has(self.config[k].tls) || !self.mirrors.exists(m, ` +
-				`has(self.mirrors[m].endpoints) && self.mirrors[m].endpoints.exists(e, ` +
-				`e.url == 'http://' + k || e.url.startsWith('http://' + k + '/'))))`,
+			rule: `!has(self.config) || !has(self.mirrors) || self.mirrors.all(m, !has(self.mirrors[m].endpoints) || ` +
+				`self.mirrors[m].endpoints.all(e, !e.url.startsWith('http://') || ` +
+				`!(e.url.substring(7).split('/')[0] in self.config) || !has(self.config[e.url.substring(7).split('/')[0]].tls)))`,
 			message: "config has tls for the host of an http:// endpoint: machined refuses that, and pulls nothing from that mirror on: " +
 				"write https:// for the endpoint, or remove tls",
 			field: ".config",
@@ -97,7 +97,7 @@ func keyRule(name, bad, message string) celRule {
 }
 
 // celRule is an entry of x-kubernetes-validations.
-type celRule struct{ name, rule, message, expression, field, reason string }
+type celRule struct{ name, rule, message, expression, field string }
 
 // text ends in the name of the rule of package mirrors.
 func (r celRule) text() string {
@@ -110,7 +110,7 @@ func (r celRule) text() string {
 func rules(all ...celRule) (list []any) {
 	for _, r := range all {
 		v := tree{"rule": r.rule, "message": r.text()}
-		for key, value := range map[string]string{"messageExpression": r.expression, "fieldPath": r.field, "reason": r.reason} {
+		for key, value := range map[string]string{"messageExpression": r.expression, "fieldPath": r.field} {
 			if value != "" {
 				v[key] = value
 			}
@@ -146,7 +146,6 @@ func openMirror(o options) tree {
 				name:    "endpoint-duplicate",
 				rule:    `self.all(e, self.exists_one(f, f.url == e.url))`,
 				message: "an endpoint is there twice: containerd then ignores every mirror of the registry: write each URL once",
-				reason:  "FieldValueDuplicate",
 			}),
 		},
 		"skipFallback": tree{
@@ -173,50 +172,6 @@ func openEndpoint() tree {
 			"type":        "string",
 			"minLength":   int64(1),
 			"maxLength":   int64(MaxURL),
-			"x-kubernetes-validations": rules(
-				celRule{
-					name:    "endpoint-scheme",
-					rule:    `self.startsWith('http://') || self.startsWith('https://')`,
-					message: "the URL does not begin with http:// or https://, in lower case: write one of them before the host",
-				},
-				celRule{
-					name:    "endpoint-userinfo",
-					rule:    `!self.matches('^[^/?#]*//[^/?#]*@')`,
-					message: "the URL holds credentials, which no puller uses and every log shows: write them into a Secret, and its name under config, at the host, as auth.secretRef",
-				},
-				celRule{
-					name:    "endpoint-query",
-					rule:    `!self.contains('?') && !self.contains('#')`,
-					message: "the URL has a query or a fragment, which no puller sends: leave it out",
-				},
-				celRule{
-					name:    "endpoint-syntax",
-					rule:    `self.matches('^[!-~]*$')`,
-					message: "the URL has white space, control characters or characters beyond ASCII: leave them out, or write them as % and two hexadecimal digits",
-				},
-				celRule{
-					name: "endpoint-syntax",
-					rule: fmt.Sprintf(`!self.contains('://') || (self.matches(%s) ? self.matches(%s) : self.matches(%s))`,
-						cel(bracketed), cel(ipv6Groups), cel(nameAuthority)),
-					message: "the URL has no valid host: write a name, an IPv4 address, or an IPv6 address in brackets, and perhaps a colon and a port",
-				},
-				celRule{
-					name: "endpoint-syntax",
-					rule: fmt.Sprintf(`!self.matches(%s) || !self.matches(%s) && (self.matches(%s) ? !self.matches(%s) : self.matches(%s))`,
-						cel(ipv6Start), cel(looseColon), cel(shortened), cel(notShorter), cel(eightLong)),
-					message: "the URL has no valid IPv6 address in the brackets: write eight groups, or fewer and :: once",
-				},
-				celRule{
-					name:    "endpoint-syntax",
-					rule:    fmt.Sprintf(`!self.matches(%s) || self.matches(%s)`, cel(anyPort), cel(goodPort)),
-					message: "the URL has no valid port: write a number from 1 to 65535, or no colon",
-				},
-				celRule{
-					name:    "endpoint-syntax",
-					rule:    fmt.Sprintf(`self.matches(%s)`, cel(endpointEscapes)),
-					message: "the URL has a % that begins no escape: write two hexadecimal digits behind it; the sign itself is %25",
-				},
-			),
 		},
 		"overridePath": tree{
 			"description": "Do not append /v2 to the path: true where the path has /v2 inside, as that of a Harbor project, https://harbor.example.com/v2/project.",
@@ -224,7 +179,59 @@ func openEndpoint() tree {
 		},
 	}, tree{
 		"required": []any{"url"},
+		// Not at the url itself: the API server shows the value of a string that a
+		// rule refuses, and here it may hold a password.
 		"x-kubernetes-validations": rules(
+			celRule{
+				name:    "endpoint-scheme",
+				rule:    `self.url.startsWith('http://') || self.url.startsWith('https://')`,
+				message: "the URL does not begin with http:// or https://, in lower case: write one of them before the host",
+				field:   ".url",
+			},
+			celRule{
+				name:    "endpoint-userinfo",
+				rule:    `!self.url.matches('^[^/?#]*//[^/?#]*@')`,
+				message: "the URL holds credentials, which no puller uses and every log shows: write them into a Secret, and its name under config, at the host, as auth.secretRef",
+				field:   ".url",
+			},
+			celRule{
+				name:    "endpoint-query",
+				rule:    `!self.url.contains('?') && !self.url.contains('#')`,
+				message: "the URL has a query or a fragment, which no puller sends: leave it out",
+				field:   ".url",
+			},
+			celRule{
+				name:    "endpoint-syntax",
+				rule:    `self.url.matches('^[!-~]*$')`,
+				message: "the URL has white space, control characters or characters beyond ASCII: leave them out, or write them as % and two hexadecimal digits",
+				field:   ".url",
+			},
+			celRule{
+				name: "endpoint-syntax",
+				rule: fmt.Sprintf(`!self.url.contains('://') || (self.url.matches(%s) ? self.url.matches(%s) : self.url.matches(%s))`,
+					cel(bracketed), cel(ipv6Groups), cel(nameAuthority)),
+				message: "the URL has no valid host: write a name, an IPv4 address, or an IPv6 address in brackets, and perhaps a colon and a port",
+				field:   ".url",
+			},
+			celRule{
+				name: "endpoint-syntax",
+				rule: fmt.Sprintf(`!self.url.matches(%s) || !self.url.matches(%s) && (self.url.matches(%s) ? !self.url.matches(%s) : self.url.matches(%s))`,
+					cel(ipv6Start), cel(looseColon), cel(shortened), cel(notShorter), cel(eightLong)),
+				message: "the URL has no valid IPv6 address in the brackets: write eight groups, or fewer and :: once",
+				field:   ".url",
+			},
+			celRule{
+				name:    "endpoint-syntax",
+				rule:    fmt.Sprintf(`!self.url.matches(%s) || self.url.matches(%s)`, cel(anyPort), cel(goodPort)),
+				message: "the URL has no valid port: write a number from 1 to 65535, or no colon",
+				field:   ".url",
+			},
+			celRule{
+				name:    "endpoint-syntax",
+				rule:    fmt.Sprintf(`self.url.matches(%s)`, cel(endpointEscapes)),
+				message: "the URL has a % that begins no escape: write two hexadecimal digits behind it; the sign itself is %25",
+				field:   ".url",
+			},
 			celRule{
 				name:    "endpoint-path",
 				rule:    fmt.Sprintf(`(has(self.overridePath) && self.overridePath) || !self.url.matches(%s)`, cel(projectPath)),
@@ -268,17 +275,21 @@ func openHost() tree {
 				"description": "The CA certificates that the host's certificate is verified with, as PEM.",
 				"type":        "string",
 				"maxLength":   int64(MaxPEM),
-				"x-kubernetes-validations": rules(celRule{
-					name:    "pem-invalid",
-					rule:    `self == '' || self.contains('-----BEGIN CERTIFICATE-----')`,
-					message: "ca has no certificate as PEM in it: write the text that begins with -----BEGIN CERTIFICATE-----",
-				}),
 			},
 			"clientIdentity": secretRef("The client certificate and its key: a Secret with tls.crt and tls.key (type kubernetes.io/tls)."),
 			"insecureSkipVerify": tree{
 				"description": "Do not verify the host's certificate. Whoever is in between can then hand out any image: better write ca.",
 				"type":        "boolean",
 			},
-		}, tree{"description": "TLS settings, for https endpoints only."}),
+		}, tree{
+			"description": "TLS settings, for https endpoints only.",
+			// Not at ca itself, whose value the API server would show: it may be a key.
+			"x-kubernetes-validations": rules(celRule{
+				name:    "pem-invalid",
+				rule:    `!has(self.ca) || self.ca == '' || self.ca.contains('-----BEGIN CERTIFICATE-----')`,
+				message: "ca has no certificate as PEM in it: write the text that begins with -----BEGIN CERTIFICATE-----",
+				field:   ".ca",
+			}),
+		}),
 	}, nil)
 }

@@ -27,6 +27,12 @@ const (
 	endpointEscapes  = `^(?:[^%]|%[0-9A-Fa-f]{2})*$`
 	endpointText     = `^[^` + invisible + `]*$`
 
+	hostAuthority = `^[^/?#]*//` + hostName + `(?::[^:/?#]*)?(?:[/?#]|$)`
+	hostPort      = `^[^/?#]*//[^:/?#]*(?::` + port + `)?(?:[/?#]|$)`
+	ipv6Port      = `^[^/?#]*//\[[^\]]*\](?::` + port + `)?(?:[/?#]|$)`
+	hostKey       = `^(?:\*|(?:` + label + `(?:\.` + label + `)+|localhost)(?::[0-9]+)?|` + label + `:[0-9]+)$`
+	keyPort       = `^[^:]*(?::` + port + `)?$`
+
 	// plainSegment of a path is none that is cleaned away, . or .., and has no escapes.
 	plainSegment = `(?:[^/.%?#][^/%?#]*|\.[^/.%?#][^/%?#]*|\.\.[^/%?#]+)`
 	notV2        = `(?:[^/.%v?#][^/%?#]*|v(?:[^2/%?#][^/%?#]*)?|v2[^/%?#]+|\.[^/.%?#][^/%?#]*|\.\.[^/%?#]+)`
@@ -42,7 +48,7 @@ const (
 	authority     = `^[^/?#]*//(?:[^/?#]*@)?`
 	nameAuthority = authority + `[A-Za-z0-9_\-]+(?:\.[A-Za-z0-9_\-]+)*\.?(?::[0-9]*)?(?:[/?#]|$)`
 	bracketed     = authority + `\[`
-	ipv6Groups    = authority + `\[(?:[0-9A-Fa-f]{0,4}:){2,7}(?:[0-9A-Fa-f]{0,4}|` + ipv4 + `)\](?::[0-9]*)?(?:[/?#]|$)`
+	ipv6Groups    = authority + `\[(?:[0-9A-Fa-f]{0,4}:){2,8}(?:[0-9A-Fa-f]{0,4}|` + ipv4 + `)\](?::[0-9]*)?(?:[/?#]|$)`
 	// What such groups may be in no IPv6 address: one colon at an end; :: twice, or
 	// beside eight groups; or neither :: nor eight groups. An IPv4 address is two.
 	ipv6Start  = `^[^/]*//\[`
@@ -74,8 +80,9 @@ const (
 )
 
 var (
-	endpointAuthority = `^[^/?#]*//(?:` + hostName + `|\[` + ipv6(`[0-9A-Fa-f]{1,4}`) + zone + `\])(?::` + port + `)?(?:[/?#]|$)`
-	registryName      = `^(?:\*|(?:` + label + `(?:\.` + label + `)+|localhost|\[` + ipv6(`[0-9a-f]{1,4}`) + `\])(?::` + port + `)?|` + label + `:` + port + `)$`
+	ipv6Authority = `^[^/?#]*//\[` + ipv6(`[0-9A-Fa-f]{1,4}`) + zone + `\](?::[^:/?#]*)?(?:[/?#]|$)`
+	ipv6Key       = `^\[` + ipv6(`[0-9a-f]{1,4}`) + `\](?::` + port + `)?$`
+	registryName  = `^(?:\*|(?:` + label + `(?:\.` + label + `)+|localhost|\[` + ipv6(`[0-9a-f]{1,4}`) + `\])(?::` + port + `)?|` + label + `:` + port + `)$`
 )
 
 // ipv6 is an IPv6 address as Go's net/netip reads it: eight groups, or fewer with ::
