@@ -37,17 +37,17 @@
 //	yes      the image was served
 //	no       it was asked for and never served, or never asked for
 //	unknown  the log was not read to its end; it is empty, or most of its lines or
-//	         one that has the repository's name cannot be read; its last line is cut; a
-//	         line is longer than [MaxLine], or was split by the runtime; it has no request, or
-//	         only the failed ones of a log level; it does not span [Since] to [Until];
-//	         what was served is under another path, or of a tag that the log does not
-//	         name; lines may be forged
+//	         one that has the repository's name cannot be read; its last line is cut;
+//	         a line is longer than [MaxLine], or was split by the runtime; it has no
+//	         request, or only the failed ones of a log level; it does not span [Since]
+//	         to [Until]; what was served is under another path, or of a tag that the
+//	         log does not name; a client may have forged lines
 //
 // distribution 2.8.2 writes the user of a request's URL into the access line as it
 // is, a newline too, so a client can write lines of its own. Such a request shows in
 // the log, and then the answer is neither yes nor no.
 //
 // Memory is constant: [MaxImages] images and as many clients, the rest is counted
-// as other. Names are checked before they are kept, so that nothing returned has a
-// control character or a secret.
+// as other. Names are checked before they are kept: nothing returned has a control
+// character.
 package accesslog

@@ -150,6 +150,10 @@ func TestServed(t *testing.T) {
 		{"two requests in three lines", kubelet, logrus("GET", "/v2/"+manifests+"v1", 200, "1") + get(manifests+"v1") + get(manifests+"v1"), nil, accesslog.Yes, "served 2 manifests", 2},
 		{"two requests in four lines", kubelet, logrus("GET", "/v2/"+manifests+"v1", 200, "1") + logrus("GET", "/v2/"+manifests+"v1", 200, "2") + get(manifests+"v1") + get(manifests+"v1"), nil, accesslog.Yes, "served 2 manifests", 2},
 		{"the same id", kubelet, logrus("GET", "/v2/"+manifests+"v1", 200, "1") + logrus("GET", "/v2/"+manifests+"v1", 200, "1"), nil, accesslog.Yes, "served 1 manifest and", 1},
+		{"across a second", kubelet, logrus("GET", "/v2/"+manifests+"v1", 200, "1") + earlier(1, get(manifests+"v1")), nil, accesslog.Yes, "served 1 manifest and", 1},
+		{"across a second, the other way round", kubelet, earlier(1, get(manifests+"v1")) + logrus("GET", "/v2/"+manifests+"v1", 200, "1"), nil, accesslog.Yes, "served 1 manifest and", 1},
+		{"two seconds apart", kubelet, logrus("GET", "/v2/"+manifests+"v1", 200, "1") + earlier(2, get(manifests+"v1")), nil, accesslog.Yes, "served 2 manifests", 2},
+		{"a request that took long", kubelet, strings.Replace(logrus("GET", "/v2/"+manifests+"v1", 200, "1"), "952.289µs", "10.2s", 1) + earlier(11, get(manifests+"v1")), nil, accesslog.Yes, "served 1 manifest and", 1},
 		{"another status", kubelet, logrus("GET", "/v2/"+manifests+"v1", 404, "1") + get(manifests+"v1"), nil, accesslog.Yes, "served 1 manifest and", 1},
 
 		{"kubectl logs --timestamps", kubelet, "2026-11-30T17:48:41.5Z " + get(manifests+"v1"), nil, accesslog.Yes, "", 1},
@@ -186,6 +190,11 @@ func TestServed(t *testing.T) {
 			}
 		})
 	}
+}
+
+// earlier is a line of n seconds before.
+func earlier(n int, line string) string {
+	return strings.Replace(line, "17:48:41", fmt.Sprintf("17:48:%02d", 41-n), 1)
 }
 
 // checkSums tells that every line and every request is counted somewhere.
