@@ -92,11 +92,3 @@ func (c cluster) account(t *testing.T, namespace, name string) string {
 	}
 	return file
 }
-
-// proved says what a test showed, unless it failed.
-func proved(t *testing.T, format string, args ...any) {
-	t.Helper()
-	if !t.Failed() {
-		t.Logf(format, args...)
-	}
-}

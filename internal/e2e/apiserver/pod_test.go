@@ -3,6 +3,7 @@ package apiserver_test
 import (
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -137,4 +138,29 @@ func (c cluster) secret(t *testing.T, namespace, name string) map[string]string 
 func (r container) run(sh []string) servers.Result {
 	words := append(slices.Clone(sh), r.command...)
 	return servers.Run(append(r.cluster.Env(r.kubeconfig), r.env...), nil, words[0], words[1:]...)
+}
+
+// edit changes one place of the script, be it in the command or mounted.
+func (r container) edit(t *testing.T, old, new string) {
+	t.Helper()
+	last := &r.command[len(r.command)-1]
+	script, mounted := *last, filepath.IsAbs(*last)
+	if mounted {
+		text, err := os.ReadFile(*last)
+		if err != nil {
+			t.Fatal(err)
+		}
+		script = string(text)
+	}
+	// On the server a second document follows: the names of the fields.
+	before, after, found := strings.Cut(script, old)
+	if !found || !mounted && strings.Contains(after, old) {
+		t.Fatalf("%q is not once in the script:\n%.2000s", old, script)
+	}
+	script = before + new + after
+	if !mounted {
+		*last = script
+	} else if err := errors.Join(os.Remove(*last), os.WriteFile(*last, []byte(script), 0o444)); err != nil {
+		t.Fatal(err)
+	}
 }

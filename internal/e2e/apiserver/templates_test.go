@@ -12,6 +12,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/siderolabs/talos/pkg/machinery/config/configloader"
 	"github.com/siderolabs/talos/pkg/machinery/config/configpatcher"
 	"gopkg.in/yaml.v3"
 
@@ -19,6 +20,7 @@ import (
 	"github.com/mirrorpatch/mirrorpatch/configpatch/reconcile"
 	"github.com/mirrorpatch/mirrorpatch/escape"
 	"github.com/mirrorpatch/mirrorpatch/internal/e2e/servers"
+	"github.com/mirrorpatch/mirrorpatch/internal/e2e/servers/verdict"
 	"github.com/mirrorpatch/mirrorpatch/internal/shelltest"
 	"github.com/mirrorpatch/mirrorpatch/mirrors"
 )
@@ -199,8 +201,8 @@ func (c cluster) template(t *testing.T, apiVersion, namespace, name string) (s s
 	return s
 }
 
-// effective is what machinery makes of what the server has: the data, or what
-// the provider generates, and each patch on it, as the provider does it.
+// effective is the Set that machinery reads from what the server has: the data,
+// or what the provider generates, and each patch on it, as the provider does it.
 func (s stored) effective(t *testing.T) mirrors.Set {
 	t.Helper()
 	spec := s.Spec.Template.Spec
@@ -221,17 +223,45 @@ func (s stored) effective(t *testing.T) mirrors.Set {
 			t.Fatal(err)
 		}
 	}
-	effective, err := configpatch.Read(config)
+	loaded, err := configloader.NewFromBytes(config)
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, config)
 	}
-	return effective.Set
+	var set mirrors.Set
+	for name, m := range loaded.RegistryMirrorConfigs() {
+		mirror := mirrors.Mirror{SkipFallback: m.SkipFallback()}
+		for _, e := range m.Endpoints() {
+			mirror.Endpoints = append(mirror.Endpoints, mirrors.Endpoint{URL: e.Endpoint(), OverridePath: e.OverridePath()})
+		}
+		if set.Mirrors == nil {
+			set.Mirrors = map[string]mirrors.Mirror{}
+		}
+		set.Mirrors[name] = mirror
+	}
+	for host, a := range loaded.RegistryAuthConfigs() {
+		if set.Config == nil {
+			set.Config = map[string]mirrors.HostConfig{}
+		}
+		set.Config[host] = mirrors.HostConfig{Auth: &mirrors.Auth{
+			Username: a.Username(), Password: mirrors.NewSecret(a.Password()),
+			Auth: mirrors.NewSecret(a.Auth()), IdentityToken: mirrors.NewSecret(a.IdentityToken()),
+		}}
+	}
+	if n := len(loaded.RegistryTLSConfigs()); n > 0 {
+		t.Fatalf("TLS of %d hosts, none was given", n)
+	}
+	// The library reads it the same.
+	if effective, err := configpatch.Read(config); err != nil || !effective.Set.Equal(set) {
+		t.Errorf("%v, or the library reads %+v and machinery %+v", err, effective, set)
+	}
+	return set
 }
 
 // TestTemplates: the Job is accepted, its script applies the template, and the
 // server then has what was given.
 func TestTemplates(t *testing.T) {
 	c := start(t)
+	applied := 0
 	for _, tt := range []struct {
 		name      string
 		template  reconcile.Template
@@ -315,11 +345,12 @@ func TestTemplates(t *testing.T) {
 					if !got.effective(t).Equal(tt.set) {
 						t.Errorf("machinery reads %+v, want %+v", got.effective(t), tt.set)
 					}
-					proved(t, "the Job, %d bytes in a %s, is accepted; %s applied the template twice as its ServiceAccount, the second time without a change; machinery reads the Set of %d mirrors from what the server has", len(objects.Script().Bytes()), objects.Transport(), shell, len(tt.set.Mirrors))
+					applied++
 				})
 			}
 		}
 	}
+	verdict.Proved(t, "%d Jobs are accepted; in dash and busybox their scripts apply the template twice with the rights of the ServiceAccount, the second time without a change; machinery reads the Set from what the server has", applied)
 }
 
 func encode(t *testing.T, v any) string {
@@ -390,9 +421,9 @@ func TestHostile(t *testing.T) {
 					}
 				}
 			}
-			proved(t, "%d hostile texts are on the server as they were given, by %s and %d Jobs; %d are refused by Manifests: no UTF-8, or a NUL byte", held, shell, len(groups), refused)
 		})
 	}
+	verdict.Proved(t, "%d hostile texts are on the server as they were given, by %d Jobs in each of %d shells; %d are refused by Manifests: no UTF-8, or a NUL byte", held, len(groups), len(shells), refused)
 }
 
 // TestSizes: a template that outgrows what kubectl applies on the client, and
@@ -407,7 +438,7 @@ func TestSizes(t *testing.T) {
 		return map[string]string{"example.com/" + key: strings.Repeat("a", n)}
 	}
 	label := func(key string) map[string]string { return map[string]string{"example.com/" + key: "yes"} }
-	for _, tt := range []struct {
+	steps := []struct {
 		name       string
 		template   reconcile.Template
 		serverSide bool
@@ -424,7 +455,8 @@ func TestSizes(t *testing.T) {
 		{"half of what the server takes", reconcile.Template{StrategicPatches: small, Annotations: note("c", 131_073)}, true},
 		{"nearly all that it takes", reconcile.Template{StrategicPatches: small, Annotations: note("d", 261_000)}, true},
 		{"small, at the end", reconcile.Template{StrategicPatches: small, TalosVersion: "v1.12"}, false},
-	} {
+	}
+	for _, tt := range steps {
 		t.Run(tt.name, func(t *testing.T) {
 			template := tt.template
 			template.Name, template.Namespace = "md0", namespace
@@ -454,58 +486,82 @@ func TestSizes(t *testing.T) {
 				t.Errorf("the server has %d patches, %d bytes of data, Talos version %q, annotations %q, labels %q", len(spec.StrategicPatches), len(spec.Data), spec.TalosVersion,
 					slices.Sorted(maps.Keys(got.Metadata.Annotations)), got.Metadata.Labels)
 			}
-			proved(t, "a script of %d bytes: %s, and nothing is left of the template before", len(objects.Script().Bytes()), strings.TrimSpace(r.Stdout))
 		})
 	}
+	verdict.Proved(t, "a template grows beyond what kubectl applies on the client, and shrinks, in %d steps, and nothing is left of the one before", len(steps))
 }
 
 // TestRefused: what the server refuses ends the script with 1 and with the
-// server's own words, and nothing is there then.
+// server's own words. Nothing is there then, and what was there is as it was.
 func TestRefused(t *testing.T) {
 	c := start(t)
+	refused := 0
 	for _, tt := range []struct {
-		name, old, new, want string
+		name, old, new   string
+		want, serverSide string // the message; serverSide where it is another there
 	}{
-		{"misspelt-in-spec", "strategicPatches:", "strategicPatch:", `unknown field "spec.template.spec.strategicPatch"`},
-		{"misspelt-above", "  template:", "  templates:", `unknown field "spec.templates"`},
-		{"misspelt-metadata", "annotations:", "annotation:", `unknown field "metadata.annotation"`},
-		{"wrong-value", "generateType: worker", "generateType: workers", `Unsupported value: "workers"`},
-		{"wrong-kind", "talosVersion: v1.13", "talosVersion: 1.13", `must be of type string: "number"`},
-		{"missing", "generateType: worker\n", "\n", "generateType: Required value"},
-		{"no-such-version", "/v1beta1", "/v1beta9", `no matches for kind "TalosConfigTemplate" in version "bootstrap.cluster.x-k8s.io/v1beta9"`},
+		{"misspelt-in-spec", "strategicPatches:", "strategicPatch:", `unknown field "spec.template.spec.strategicPatch"`, `.spec.template.spec.strategicPatch: field not declared in schema`},
+		{"misspelt-above", "  template:", "  templates:", `unknown field "spec.templates"`, `.spec.templates: field not declared in schema`},
+		{"misspelt-metadata", "annotations:", "annotation:", `unknown field "metadata.annotation"`, `.metadata.annotation: field not declared in schema`},
+		{"wrong-value", "generateType: worker", "generateType: workers", `Unsupported value: "workers"`, ""},
+		{"wrong-kind", "talosVersion: v1.13", "talosVersion: 1.13", `spec.template.spec.talosVersion in body must be of type string: "number"`, `.spec.template.spec.talosVersion: expected string, got`},
+		{"missing", "generateType: worker\n", "\n", "generateType: Required value", ""},
+		{"no-such-version", "/VERSION", "/v1beta9", `no matches for kind "TalosConfigTemplate" in version "bootstrap.cluster.x-k8s.io/v1beta9"`, ""},
 	} {
-		for _, shell := range slices.Sorted(maps.Keys(shells)) {
-			t.Run(tt.name+"/"+shell, func(t *testing.T) {
-				sh := shellOf(t, shell)
-				namespace := tt.name + "-" + shell
-				c.namespace(t, namespace)
-				_, job := c.deploy(t, reconcile.Job{Template: reconcile.Template{
-					Name: "md0", Namespace: namespace, TalosVersion: "v1.13",
-					Annotations: map[string]string{"example.com/note": "text"}, StrategicPatches: merge(t, set, "v1.13"),
-				}})
-				box := c.container(t, job)
-				script := &box.command[len(box.command)-1]
-				if strings.Count(*script, tt.old) != 1 {
-					t.Fatalf("%q is not once in the script:\n%s", tt.old, *script)
+		for _, apiVersion := range []string{"v1alpha3", "v1beta1"} {
+			if tt.name == "wrong-value" && apiVersion == "v1alpha3" {
+				continue // the schema of v1alpha3 takes every generateType
+			}
+			for size, patches := range map[string][][]byte{"small": merge(t, set, "v1.13"), "server-side": merge(t, large(), "v1.13")} {
+				want := tt.want
+				if size == "server-side" {
+					want = cmp.Or(tt.serverSide, want)
 				}
-				*script = strings.Replace(*script, tt.old, tt.new, 1)
-				r := box.run(sh)
-				if r.Exit != 1 || !strings.Contains(r.Stderr, tt.want) {
-					t.Errorf("exit code %d, want 1 and %q; standard error:\n%s", r.Exit, tt.want, r.Stderr)
-				}
-				if got := c.must(t, nil, "get", "talosconfigtemplates", "-n", namespace, "-o", "name"); got != "" {
-					t.Errorf("the server has %s", got)
-				}
-				proved(t, "%s: exit code 1, nothing on the server, and %s", shell, strings.TrimSpace(r.Stderr))
-			})
+				name := strings.Join([]string{tt.name, apiVersion, size}, "-")
+				t.Run(name, func(t *testing.T) {
+					c.namespace(t, name)
+					template := reconcile.Template{
+						Name: "md0", Namespace: name, APIVersion: apiVersion, TalosVersion: "v1.13",
+						Annotations: map[string]string{"example.com/note": "text"}, StrategicPatches: patches,
+					}
+					_, job := c.deploy(t, reconcile.Job{Template: template})
+					wrong := c.container(t, job)
+					wrong.edit(t, strings.ReplaceAll(tt.old, "VERSION", apiVersion), tt.new)
+					refuses := func() {
+						t.Helper()
+						before := c.must(t, nil, "get", "talosconfigtemplates", "-n", name, "-o", "yaml")
+						for _, shell := range slices.Sorted(maps.Keys(shells)) {
+							r := wrong.run(shellOf(t, shell))
+							if r.Exit != 1 || !strings.Contains(r.Stderr, want) || r.Stdout != "" {
+								t.Errorf("%s: exit code %d, want 1 and %q; standard error:\n%s\nstandard output:\n%s", shell, r.Exit, want, r.Stderr, r.Stdout)
+							}
+							refused++
+						}
+						if after := c.must(t, nil, "get", "talosconfigtemplates", "-n", name, "-o", "yaml"); after != before {
+							t.Errorf("the server had\n%.2000s\nand has\n%.2000s", before, after)
+						}
+					}
+					refuses()
+
+					// The same where another template is there.
+					template.TalosVersion = "v1.12"
+					_, job = c.deploy(t, reconcile.Job{Template: template})
+					if r := c.container(t, job).run(shellOf(t, "dash")); r.Exit != 0 {
+						t.Fatalf("exit code %d, standard error:\n%s", r.Exit, r.Stderr)
+					}
+					refuses()
+				})
+			}
 		}
 	}
+	verdict.Proved(t, "%d runs of wrong scripts, misspelt or with wrong values, each exit with 1 and the server's message, and change nothing", refused)
 }
 
 // TestInputs: an input that is not there, or that does not fit, ends the script
 // with 1, and nothing is there then.
 func TestInputs(t *testing.T) {
 	c := start(t)
+	runs := 0
 	for _, tt := range []struct{ name, change, want string }{
 		{"no-secret", "delete secret talos", "mirrorpatch: TALOS_CA: key tls.crt of secret no-secret/talos is empty or not there after 2 tries"},
 		{"no-key", `patch secret talos --type=json -p [{"op":"remove","path":"/data/tls.crt"}]`, "mirrorpatch: TALOS_CA: key tls.crt of secret no-key/talos is empty or not there after 2 tries"},
@@ -529,10 +585,11 @@ func TestInputs(t *testing.T) {
 				if got := c.must(t, nil, "get", "talosconfigtemplates", "-n", namespace, "-o", "name"); got != "" {
 					t.Errorf("the server has %s", got)
 				}
-				proved(t, "%s: exit code 1, nothing on the server, and %s", shell, strings.TrimSpace(r.Stderr))
+				runs++
 			}
 		})
 	}
+	verdict.Proved(t, "an input that is not there, or does not fit, ends the script with 1 and its name, and nothing is on the server: %d runs", runs)
 }
 
 // shellOf returns the command of a shell.
