@@ -281,6 +281,19 @@ func (t *tool) printDiff(diff string) {
 	}
 }
 
+// withConfig makes a RunE of work with the machine configuration that the one argument names.
+func (t *tool) withConfig(work func(file string, data []byte) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		return t.do(func() error {
+			data, err := t.readConfig(args[0])
+			if err != nil {
+				return err
+			}
+			return work(args[0], data)
+		})(cmd, args)
+	}
+}
+
 func (t *tool) readCommand() *cobra.Command {
 	var reveal bool
 	var output encoding
@@ -296,31 +309,25 @@ from, and ignored names what is not about registries.`,
   talosctl get machineconfig -o jsonpath='{.spec}' | mirrorctl read -`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeFiles("yaml", "yml"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.do(func() error {
-				data, err := t.readConfig(args[0])
+		RunE: t.withConfig(func(file string, data []byte) error {
+			effective, err := configpatch.Read(data)
+			if err != nil {
+				return inConfig(file, data, err)
+			}
+			out, err := effective.Registries(reveal)
+			if err != nil {
+				return inFile(file, err)
+			}
+			if !output.text() {
+				shown, err := effectiveOf(effective, out)
 				if err != nil {
-					return err
+					return inFile(file, err)
 				}
-				effective, err := configpatch.Read(data)
-				if err != nil {
-					return inConfig(args[0], data, err)
-				}
-				out, err := effective.Registries(reveal)
-				if err != nil {
-					return inFile(args[0], err)
-				}
-				if !output.text() {
-					shown, err := effectiveOf(effective, out)
-					if err != nil {
-						return inFile(args[0], err)
-					}
-					return t.encode(output, shown)
-				}
-				t.put(out)
-				return nil
-			})(cmd, args)
-		},
+				return t.encode(output, shown)
+			}
+			t.put(out)
+			return nil
+		}),
 	}
 	cmd.Flags().BoolVar(&reveal, "reveal", false, "print passwords, tokens and keys")
 	output.register(cmd, "what is printed; text is YAML with comments")
@@ -366,22 +373,16 @@ Talos's own encoding is printed, which keeps no comments.`,
 		Example:           `  mirrorctl migrate worker.yaml > new.yaml`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeFiles("yaml", "yml"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.do(func() error {
-				data, err := t.readConfig(args[0])
-				if err != nil {
-					return err
-				}
-				migrated, err := configpatch.Migrate(data)
-				if err != nil {
-					return inConfig(args[0], data, err)
-				}
-				if string(migrated) != string(data) {
-					t.tellOfComments()
-				}
-				t.put(migrated)
-				return nil
-			})(cmd, args)
-		},
+		RunE: t.withConfig(func(file string, data []byte) error {
+			migrated, err := configpatch.Migrate(data)
+			if err != nil {
+				return inConfig(file, data, err)
+			}
+			if string(migrated) != string(data) {
+				t.tellOfComments()
+			}
+			t.put(migrated)
+			return nil
+		}),
 	}
 }

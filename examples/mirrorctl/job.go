@@ -82,6 +82,22 @@ func (tf *templateFlags) register(cmd *cobra.Command) {
 	must(cmd.MarkFlagFilename("data", "yaml", "yml"))
 }
 
+// run makes a RunE of what is made of the template.
+func (tf *templateFlags) run(t *tool, make func(reconcile.Template) ([]byte, error)) func(*cobra.Command, []string) error {
+	return t.do(func() error {
+		template, err := tf.template(t)
+		if err != nil {
+			return err
+		}
+		out, err := make(template)
+		if err != nil {
+			return tf.callOrInput(err)
+		}
+		t.put(out)
+		return nil
+	})
+}
+
 // template reads the input and the skeleton.
 func (tf *templateFlags) template(t *tool) (reconcile.Template, error) {
 	none := reconcile.Template{}
@@ -250,17 +266,9 @@ in it. Job makes that, too.
 		Example: `  mirrorctl script --from cozystack -f values.yaml | sh
   mirrorctl script -f registries.yaml --name dev --group md0 --namespace tenant-dev`,
 		Args: cobra.NoArgs,
-		RunE: t.do(func() error {
-			template, err := tf.template(t)
-			if err != nil {
-				return err
-			}
+		RunE: tf.run(t, func(template reconcile.Template) ([]byte, error) {
 			script, err := reconcile.Script(template)
-			if err != nil {
-				return tf.callOrInput(err)
-			}
-			t.put(script.Bytes())
-			return nil
+			return script.Bytes(), err
 		}),
 	}
 	tf.register(cmd)
@@ -287,18 +295,10 @@ Secret.
     --input TALOS_CA=secret:kubernetes-dev-talos-ca:tls.crt \
     --input BOOTSTRAP_TOKEN:token=env:kubernetes-dev-tokens:bootstrap`,
 		Args: cobra.NoArgs,
-		RunE: t.do(func() error {
-			template, err := tf.template(t)
-			if err != nil {
-				return err
-			}
+		RunE: tf.run(t, func(template reconcile.Template) ([]byte, error) {
 			job.Template, job.TTL, job.Deadline = template, ttl.duration, deadline.duration
 			objects, err := reconcile.Manifests(job)
-			if err != nil {
-				return tf.callOrInput(err)
-			}
-			t.put(objects.Bytes())
-			return nil
+			return objects.Bytes(), err
 		}),
 	}
 	tf.register(cmd)

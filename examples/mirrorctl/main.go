@@ -9,18 +9,16 @@
 // around talosctl would do it the same way.
 //
 // Standard output is the result and nothing else. It is empty when the exit
-// code is not 0, except that check and probe print what they found, and convert
-// -o json what would be lost. Everything for a person goes to standard error.
+// code is not 0, except that check, probe and served print what they found, and
+// convert -o json what would be lost. Everything for a person goes to standard error.
 // The exit codes:
 //
 //	0    done
-//	1    the input is wrong, or the result could not be written; probe: an
-//	     endpoint cannot be used
+//	1    the input is wrong, or the result could not be written
 //	2    the call is wrong
 //	3    convert would lose something
-//	4    probe: an endpoint did not say whether it can be used; served: the log
-//	     cannot tell
-//	5    served: the answer is no
+//	4    probe, served: the answer is not known
+//	5    probe, served: the answer is no
 //	130  probe was interrupted (143 by SIGTERM)
 package main
 
@@ -194,7 +192,7 @@ is wrong with it, and makes patches, scripts and Jobs of it.`,
 	})
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetUsageTemplate(usage)
-	root.PersistentFlags().Var(&colourFlag{choice{value: "auto", allowed: colourWords}, t}, "color", "auto (where it is a terminal), always or never")
+	root.PersistentFlags().Var(&colourFlag{choice{value: "auto", allowed: colourWords}, t}, "color", "colours: auto, always or never")
 	complete(root, "color", colourWords)
 
 	root.AddGroup(groups...)
@@ -269,8 +267,8 @@ Flags:
 {{- if not .HasParent}}
 
 Exit codes: 0 done; 1 the input is wrong, or the result cannot be written; 2 the
-call is wrong; 3 convert would lose something; 4 probe or served cannot tell;
-5 served says no.{{end}}
+call is wrong; 3 convert would lose something; 4 probe, served: the answer is not
+known; 5 probe, served: the answer is no.{{end}}
 {{- if .HasAvailableSubCommands}}
 
 '{{.CommandPath}} COMMAND --help' says more about one.{{end}}

@@ -39,7 +39,7 @@ has for it. It prints a line for each:
   no       something answers there, and it is not the registry API
   unknown  it could not be asked, or its answer says nothing
 
-The exit code is 0 when a node can use them all; 1 when the answer of one is no,
+The exit code is 0 when a node can use them all; 5 when the answer of one is no,
 or its login is refused or missing; else 4 when one is unknown. On Ctrl-C probe
 prints what is known by then; the exit code is 130, or 143 after SIGTERM.`,
 		Example: `  mirrorctl probe -f registries.yaml
@@ -93,7 +93,7 @@ func (t *tool) probe(in *input, timeout span, concurrency int, output encoding) 
 		switch {
 		case r.Err == nil:
 		case r.Answer == probe.No, r.Answer == probe.Yes && (r.Login == probe.LoginRefused || r.Login == probe.LoginMissing):
-			worst = exitInput
+			worst = exitNo
 		case worst == exitDone:
 			worst = exitUnknown
 		}
