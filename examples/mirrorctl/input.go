@@ -42,7 +42,7 @@ func (in *input) register(cmd *cobra.Command) {
 
 func (in *input) registerFormat(cmd *cobra.Command) {
 	in.from = choice{value: "registries", allowed: formats}
-	cmd.Flags().Var(&in.from, "from", "what it is: "+strings.Join(formats, ", ")+"\n(what in it is not about registries is passed over; convert names it)")
+	cmd.Flags().Var(&in.from, "from", "what it is: "+strings.Join(formats[:5], ", ")+",\n"+strings.Join(formats[5:], ", ")+"\n(what in it is not about registries is passed over; convert names it)")
 	cmd.Flags().Var(&once{value: &in.how.root, what: "DIR"}, "root", "k3s, hosts: the root folder of the node, or a copy of it, for certificates that are named by path")
 	cmd.Flags().Var(&once{value: &in.how.folder, what: "DIR"}, "from-folder", "hosts: the folder that the directory lies in on the node, when its files name certificates by it")
 	cmd.Flags().BoolVar(&in.how.disableDefault, "disable-default-registry-endpoint", false, "k3s: the nodes are started with this flag")

@@ -208,7 +208,7 @@ is wrong with it, and makes patches, scripts and Jobs of it.`,
 	add("inspect", t.checkCommand(), t.explainCommand(), t.probeCommand(), t.servedCommand(), t.readCommand(), t.rulesCommand())
 	add("patch", t.patchCommand(), t.planCommand(), t.applyCommand(), t.migrateCommand(), t.convertCommand())
 	add("cluster", t.scriptCommand(), t.jobCommand())
-	add("text", t.escapeCommand(), t.helmHelperCommand())
+	add("text", t.escapeCommand(), t.helmHelperCommand(), t.schemaCommand())
 
 	// The commands that cobra brings take anything, with exit code 0.
 	root.SetHelpCommand(&cobra.Command{
@@ -267,8 +267,8 @@ Flags:
 {{- if not .HasParent}}
 
 Exit codes: 0 done; 1 the input is wrong, or the result cannot be written; 2 the
-call is wrong; 3 convert would lose something; 4 probe, served: the answer is not
-known; 5 probe, served: the answer is no.{{end}}
+call is wrong; 3 convert would lose something; 4, 5 probe, served: the answer is
+not known, or no.{{end}}
 {{- if .HasAvailableSubCommands}}
 
 '{{.CommandPath}} COMMAND --help' says more about one.{{end}}

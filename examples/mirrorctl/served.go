@@ -119,6 +119,9 @@ func (t *tool) served(s *served) error {
 	}
 
 	log := t.stdin
+	if s.file == "-" && isTerminal(t.stdin) {
+		t.say("reading the log from standard input")
+	}
 	if s.file != "-" {
 		f, err := os.Open(s.file)
 		if err != nil {
