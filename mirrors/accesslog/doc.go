@@ -4,15 +4,15 @@
 // [Served] reads the log of one server and returns a [Report]: the answer and its
 // reason, and the requests by image and by client. It reads, also mixed:
 //
-//	combined        the access lines of distribution (registry:2, registry:3) and
-//	                nginx; behind the user agent nginx may write more, and the first
-//	                number such as 0.123, bare or as rt= or request_time=, is the
-//	                response time in seconds
-//	logrus          distribution's own lines: text, json, logstash
-//	zot             zot's lines with the message "HTTP API"
+//	combined  the access lines of distribution and nginx; behind the user agent
+//	          nginx may write more, and the first number such as 0.123, bare or as
+//	          rt= or request_time=, is the response time in seconds
+//	logrus    distribution's own lines: text, json, logstash
+//	zot       zot's lines with the message "HTTP API"
 //
 // before them the prefix of kubectl logs --prefix and --timestamps, or of a CRI log
-// file; gzip around all of it.
+// file; gzip around all of it. As docker-registry 2.8.2 and nginx 1.22.1 write them
+// when they run, zot 2.1 and distribution 3 by their source.
 //
 // A request counts once. distribution writes an access line and a "response
 // completed" line for it: they are one when method, URI, status and size agree and

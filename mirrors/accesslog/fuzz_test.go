@@ -23,6 +23,7 @@ func samples() []string {
 		logrus("GET", uri, 200, "92688e90-959b-4d8c-9238-b28eecd50011"),
 		logrusJSON("GET", uri, 200, "92688e90-959b-4d8c-9238-b28eecd50012"),
 		zot("GET", uri, 200),
+		zotBefore("GET", uri, 200),
 		"2026-11-30T17:48:41.5Z stdout F " + access("GET "+uri, 200),
 		"[pod/cache-0/registry] 2026-11-30T17:48:41.5Z " + zot("HEAD", uri, 200),
 	}
@@ -145,8 +146,9 @@ func (c *chunks) Read(p []byte) (int, error) {
 }
 
 // FuzzServed: it never panics; what it counts is what a slow reader of another kind
-// counts; the pieces in which a log comes change nothing; nothing that it returns has
-// a control character.
+// counts, and the answer follows from it; the pieces in which a log comes change
+// nothing; a log that ends with a pull is never a no; nothing that it returns has a
+// control character.
 func FuzzServed(f *testing.F) {
 	for _, line := range append(samples(), hostile()...) {
 		f.Add([]byte(line), []byte{7, 0, 200})
@@ -163,6 +165,9 @@ func FuzzServed(f *testing.F) {
 		again, err := accesslog.Served(&chunks{log: log, plan: plan}, kubelet)
 		require.NoError(t, err)
 		require.Equal(t, got, again)
+		pulled, err := accesslog.Served(strings.NewReader(string(log)+"\n"+get("siderolabs/kubelet/manifests/v1")), kubelet)
+		require.NoError(t, err)
+		require.NotEqual(t, accesslog.No, pulled.Answer, pulled.Reason)
 		if got.Err != nil {
 			return // compressed
 		}
@@ -193,6 +198,18 @@ func compare(t *testing.T, got *accesslog.Report, log []byte) {
 		}
 	}
 	delete(want.clients, "other")
+	was := false
+	for name := range want.images {
+		registry, repository, _ := strings.Cut(name, " ")
+		if registry != "" && !strings.EqualFold(registry, "ghcr.io") {
+			continue
+		}
+		was = was || repository == "siderolabs/kubelet" || strings.HasSuffix("/"+repository, "/"+kubelet)
+	}
+	if got.Image == kubelet {
+		require.Equal(t, was, got.Asked.Served() > 0)
+		require.False(t, got.Answer == accesslog.Yes && !was || got.Answer == accesslog.No && was, got.Reason)
+	}
 	require.Equal(t, want.lines, lines)
 	require.Equal(t, want.images, images)
 	require.Equal(t, want.clients, clients)

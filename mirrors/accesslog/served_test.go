@@ -56,6 +56,12 @@ func zot(method, uri string, status int) string {
 		method, uri, status, node)
 }
 
+// zotBefore is the line of zot before 2.1.11 or so, whose logger was zerolog.
+func zotBefore(method, uri string, status int) string {
+	return fmt.Sprintf(`{"level":"info","module":"http","component":"session","clientIP":"192.0.2.7:42770","method":%q,"path":%q,"statusCode":%d,"latency":"2.901687ms","bodySize":417,"headers":{"Accept-Encoding":["gzip"],"User-Agent":[%q]},"goroutine":81,"caller":"zotregistry.dev/zot/pkg/api/session.go:132","time":"2026-11-30T17:48:41.072255094Z","message":"HTTP API"}`+"\n",
+		method, uri, status, node)
+}
+
 const kubelet = "ghcr.io/siderolabs/kubelet"
 
 func TestServed(t *testing.T) {
