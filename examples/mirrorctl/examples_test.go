@@ -109,7 +109,7 @@ func TestHelp(t *testing.T) {
 		assert.Contains(t, stdout, "\nExamples:\n")
 		assert.Contains(t, stdout, "--color WHEN")
 		if !cmd.HasParent() {
-			assert.LessOrEqual(t, strings.Count(stdout, "\n"), 48)
+			assert.LessOrEqual(t, strings.Count(stdout, "\n"), 49)
 			for line := range strings.Lines(stdout) {
 				assert.LessOrEqual(t, len(line), 81, "%s", line)
 			}
