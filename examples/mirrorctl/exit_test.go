@@ -40,7 +40,6 @@ var exits = map[string]map[int]string{
 	"escape":      {exitDone: "--place word", exitInput: "--place heredoc", exitCall: "--place json"},
 	"helm-helper": {exitDone: "", exitInput: "full", exitCall: "x"},
 	"schema":      {exitDone: "", exitInput: "full", exitCall: "--for x"},
-	"schema":      {exitDone: "", exitInput: "full", exitCall: "--for x"},
 	"completion":  {exitDone: "bash", exitInput: "bash full", exitCall: ""},
 	"help":        {exitDone: "check", exitInput: "check full", exitCall: "nonsense"},
 }
