@@ -6,7 +6,6 @@ package apiserver_test
 import (
 	"encoding/json"
 	"os"
-	"strings"
 	"sync"
 	"testing"
 
@@ -73,14 +72,11 @@ func (c cluster) get(t *testing.T, into any, args ...string) {
 }
 
 // namespace makes one that enforces the restricted level of Pod Security, and
-// warns of it where no Pod is made yet.
+// warns of it where no Pod is made yet. One that is there is made so.
 func (c cluster) namespace(t *testing.T, name string) {
 	t.Helper()
-	if strings.Contains(c.must(t, nil, "get", "namespaces", "-o", "name"), "namespace/"+name+"\n") {
-		return
-	}
 	c.must(t, []byte(`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"`+name+`","labels":{`+
-		`"pod-security.kubernetes.io/enforce":"restricted","pod-security.kubernetes.io/warn":"restricted"}}}`), "create", "-f", "-")
+		`"pod-security.kubernetes.io/enforce":"restricted","pod-security.kubernetes.io/warn":"restricted"}}}`), "apply", "--server-side", "-f", "-")
 }
 
 // account returns a kubeconfig of a ServiceAccount, by a token that the server made for it.

@@ -2,14 +2,23 @@ package apiserver_test
 
 import (
 	"cmp"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/base64"
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"maps"
+	"math/big"
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/siderolabs/talos/pkg/machinery/config/configloader"
@@ -36,14 +45,45 @@ var set = mirrors.Set{
 	},
 }
 
-// withCredentials is the same with a password that is hostile text.
+// withCredentials is the same with a password that is hostile text, an identity
+// token, a CA and a client certificate.
 func withCredentials() mirrors.Set {
 	s := set.DeepCopy()
+	certificate, key := identity()
 	s.Config = map[string]mirrors.HostConfig{
-		"harbor.internal": {Auth: &mirrors.Auth{Username: "robot$(JOIN_TOKEN)", Password: mirrors.NewSecret(hostile)}},
+		"harbor.internal": {
+			Auth: &mirrors.Auth{Username: "robot$(JOIN_TOKEN)", Password: mirrors.NewSecret(hostile)},
+			TLS:  &mirrors.TLS{CA: certificate, ClientIdentity: &mirrors.ClientIdentity{Certificate: certificate, Key: key}},
+		},
+		"mirror.gcr.io": {Auth: &mirrors.Auth{IdentityToken: mirrors.NewSecret("made-up-$(TOKEN)")}, TLS: &mirrors.TLS{InsecureSkipVerify: true}},
 	}
 	return s
 }
+
+// identity is a certificate that signs itself, and its key.
+var identity = sync.OnceValues(func() (mirrors.PEM, mirrors.Secret) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		panic(err)
+	}
+	about := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "made up"}, IsCA: true, BasicConstraintsValid: true,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(365 * 24 * time.Hour),
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+	}
+	certificate, err := x509.CreateCertificate(rand.Reader, about, about, key.Public(), key)
+	if err != nil {
+		panic(err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		panic(err)
+	}
+	text := func(kind string, der []byte) string {
+		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
+	}
+	return mirrors.PEM(text("CERTIFICATE", certificate)), mirrors.NewSecret(text("PRIVATE KEY", private))
+})
 
 // large is a Set whose template is beyond what kubectl applies on the client.
 func large() mirrors.Set {
@@ -238,17 +278,22 @@ func (s stored) effective(t *testing.T) mirrors.Set {
 		}
 		set.Mirrors[name] = mirror
 	}
+	hosts := map[string]mirrors.HostConfig{}
 	for host, a := range loaded.RegistryAuthConfigs() {
-		if set.Config == nil {
-			set.Config = map[string]mirrors.HostConfig{}
-		}
-		set.Config[host] = mirrors.HostConfig{Auth: &mirrors.Auth{
+		hosts[host] = mirrors.HostConfig{Auth: &mirrors.Auth{
 			Username: a.Username(), Password: mirrors.NewSecret(a.Password()),
 			Auth: mirrors.NewSecret(a.Auth()), IdentityToken: mirrors.NewSecret(a.IdentityToken()),
 		}}
 	}
-	if n := len(loaded.RegistryTLSConfigs()); n > 0 {
-		t.Fatalf("TLS of %d hosts, none was given", n)
+	for host, m := range loaded.RegistryTLSConfigs() {
+		tls := &mirrors.TLS{CA: mirrors.PEM(m.CA()), InsecureSkipVerify: m.InsecureSkipVerify()}
+		if identity := m.ClientIdentity(); identity != nil {
+			tls.ClientIdentity = &mirrors.ClientIdentity{Certificate: mirrors.PEM(identity.Crt), Key: mirrors.NewSecret(string(identity.Key))}
+		}
+		hosts[host] = mirrors.HostConfig{Auth: hosts[host].Auth, TLS: tls}
+	}
+	if len(hosts) > 0 {
+		set.Config = hosts
 	}
 	// The library reads it the same.
 	if effective, err := configpatch.Read(config); err != nil || !effective.Set.Equal(set) {

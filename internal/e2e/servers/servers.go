@@ -14,7 +14,6 @@
 package servers
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -59,14 +58,6 @@ func (p Program) In(cache string) string {
 	return filepath.Join(cache, p.Name+"-"+p.Version, p.Name)
 }
 
-// MissingError says what the tests need and this machine does not have: a
-// program, a file, or root.
-type MissingError struct {
-	Reason string
-}
-
-func (e *MissingError) Error() string { return e.Reason }
-
 // find returns the path of a program that install builds, or of another on
 // PATH. That it is not there is a [MissingError].
 func find(name string) (string, error) {
@@ -98,24 +89,4 @@ func Path(t testing.TB, name string) string {
 		End(t, err)
 	}
 	return path
-}
-
-// End ends the test for an error: as [Missing] does for a [MissingError], and
-// as a failure for any other.
-func End(t testing.TB, err error) {
-	t.Helper()
-	if missing := (*MissingError)(nil); errors.As(err, &missing) {
-		Missing(t, err.Error())
-	}
-	t.Fatal(err)
-}
-
-// Missing ends the test for a reason that lies in the machine: it fails where
-// CI asks for everything, and is skipped elsewhere.
-func Missing(t testing.TB, reason string) {
-	t.Helper()
-	if os.Getenv("MIRRORPATCH_REQUIRE_SERVERS") == "1" {
-		t.Fatal(reason)
-	}
-	t.Skip(reason)
 }
