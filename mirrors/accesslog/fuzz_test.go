@@ -56,6 +56,8 @@ func hostile() []string {
 		strings.Replace(zot("GET", "/v2/a/b/manifests/v1", 200), `"caller"`, `"path":"/v2/`+name+`","caller"`, 1),
 		`{"time":"2026-11-30T17:48:41Z","message":"HTTP API","clientIP":"a","method":"GET","path":"\u002fv2/c/d/manifests/v\u0031","statusCode":200,"headers":null}` + "\n",
 		`{"time":"2026-11-30T17:48:41Z","level":"info","msg":"x","path":["/v2/` + name + `"]}` + "\n",
+		strings.Replace(zot("GET", "/v2/a/b/manifests/v1", 200), "caller", "call\ter", 1),
+		strings.Replace(zot("GET", "/v2/siderolabs/kubelet/manifests/v1", 200), "caller", "call\x1ber", 1),
 		`{"a":` + strings.Repeat("[", 40) + strings.Repeat("]", 40) + "}\n",
 	}
 }

@@ -15,7 +15,7 @@ type recent struct {
 
 func (r *recent) add(key uint64) {
 	if r.count == nil {
-		r.count = make(map[uint64]uint32, Window)
+		r.count = map[uint64]uint32{}
 	}
 	if len(r.ring) < Window {
 		r.ring = append(r.ring, key)
