@@ -38,9 +38,9 @@
 //	no       it was asked for and never served, or never asked for
 //	unknown  the log was not read to its end; it is empty, or most of its lines or
 //	         one that has the repository's name cannot be read; its last line is cut;
-//	         a line is longer than [MaxLine], or was split by the runtime; it has no
-//	         request, or only the failed ones of a log level; it does not span [Since]
-//	         to [Until]; what was served is under another path, or of a tag that the
+//	         a line is longer than MaxLine, or was split by the runtime; it has no
+//	         request, or only the failed ones of a log level; it does not span Since
+//	         to Until; what was served is under another path, or of a tag that the
 //	         log does not name; a client may have forged lines
 //
 // distribution 2.8.2 writes the user of a request's URL into the access line as it

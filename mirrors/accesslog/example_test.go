@@ -46,3 +46,18 @@ func ExampleUnderPath() {
 	// yes 12ms
 	// 192.0.2.7 1
 }
+
+// A job of the cluster's own warms the cache; its requests are left out as well.
+func ExampleIgnore() {
+	log := strings.NewReader(`192.0.2.9 - - [30/Nov/2026:17:48:41 +0000] "GET /v2/siderolabs/kubelet/manifests/v1.34.1?ns=ghcr.io HTTP/1.1" 200 417 "" "warm-up/1.0"
+`)
+	report, err := accesslog.Served(log, "ghcr.io/siderolabs/kubelet:v1.34.1",
+		accesslog.Ignore(append(accesslog.DefaultIgnored(), "warm-up/")...))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(report.Answer, report.Ignored)
+	// Output:
+	// no 1
+}
