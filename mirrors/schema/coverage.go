@@ -72,7 +72,7 @@ var stated = map[string][2]Statement{
 	mirrors.RuleEndpointScheme:    both(whole),
 	mirrors.RuleEndpointUserinfo:  both(whole),
 	mirrors.RuleEndpointQuery:     both(whole),
-	mirrors.RuleEndpointCanonical: {no("an error in document form only"), part("characters beyond ASCII")},
+	mirrors.RuleEndpointCanonical: {no("an error in document form only"), part("characters beyond ASCII, and a scheme in upper case")},
 	mirrors.RuleEndpointDuplicate: {part("items that are the same; not a string beside an object, or another overridePath"), whole},
 	mirrors.RuleEndpointPath:      both(part("paths without escapes and without . and .. segments")),
 	mirrors.RuleOverridePath:      both(part("paths without escapes and without . and .. segments")),
