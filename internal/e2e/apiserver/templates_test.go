@@ -611,7 +611,7 @@ func TestInputs(t *testing.T) {
 		{"no-secret", "delete secret talos", "mirrorpatch: TALOS_CA: key tls.crt of secret no-secret/talos is empty or not there after 2 tries"},
 		{"no-key", `patch secret talos --type=json -p [{"op":"remove","path":"/data/tls.crt"}]`, "mirrorpatch: TALOS_CA: key tls.crt of secret no-key/talos is empty or not there after 2 tries"},
 		{"no-service", "delete service api", "mirrorpatch: API_ADDRESS: {.spec.clusterIP} of services no-service/api is empty or not there after 2 tries"},
-		{"not-text", `patch secret talos -p {"data":{"a.note":"/w=="}}`, "NOTE"},
+		{"not-text", `patch secret talos -p {"data":{"a.note":"/w=="}}`, "NOTE: not set, empty or not of its form: want text that is valid UTF-8"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			namespace := tt.name

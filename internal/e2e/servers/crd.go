@@ -21,7 +21,7 @@ func CRD() (string, error) {
 
 func crd(named, beside string) (string, error) {
 	if named != "" {
-		if _, err := os.Stat(named); err != nil {
+		if _, err := os.ReadFile(named); err != nil { // a folder is none
 			return "", fmt.Errorf("MIRRORPATCH_CRD: %w", err)
 		}
 		return filepath.Abs(named)

@@ -171,8 +171,10 @@ func TestCRD(t *testing.T) {
 	if file, err := crd(c, beside); file != c || err != nil {
 		t.Errorf("named: %q, %v", file, err)
 	}
-	if file, err := crd(c+"x", beside); err == nil || !strings.HasPrefix(err.Error(), "MIRRORPATCH_CRD: ") {
-		t.Errorf("named, not there: %q, %v", file, err)
+	for _, named := range []string{c + "x", beside} {
+		if file, err := crd(named, beside); err == nil || !strings.HasPrefix(err.Error(), "MIRRORPATCH_CRD: ") {
+			t.Errorf("named, no file: %q, %v", file, err)
+		}
 	}
 	verdict.Proved(t, "the CRD is the file that was named, else the one beside the tree; none, and two that differ, are errors")
 }
