@@ -36,12 +36,12 @@
 //
 //	yes      the image was served
 //	no       it was asked for and never served, or never asked for
-//	unknown  the log was not read to its end; it is empty, or most of its lines or
-//	         one that has the repository's name cannot be read; its last line is cut;
-//	         a line is longer than MaxLine, or was split by the runtime; it has no
-//	         request, or only the failed ones of a log level; it does not span Since
-//	         to Until; what was served is under another path, or of a tag that the
-//	         log does not name; a client may have forged lines
+//	unknown  a client may have forged lines. Or nothing was served, and the log was
+//	         not read to its end; it is empty; most of its lines or one that has the
+//	         repository's name cannot be read; its last line is cut; a line is longer
+//	         than MaxLine, or was split by the runtime; it has no request, or only the
+//	         failed ones of a log level; it does not span Since to Until; or what was
+//	         served is under another path, or of a tag that the log does not name
 //
 // distribution 2.8.2 writes the user of a request's URL into the access line as it
 // is, a newline too, so a client can write lines of its own. Such a request shows in

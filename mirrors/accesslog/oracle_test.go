@@ -69,7 +69,7 @@ http: {addr: %q, secret: not-a-secret}
 			conn.Close()
 		}
 		return err == nil
-	}, 2*time.Minute, 20*time.Millisecond, "docker-registry does not listen")
+	}, 5*time.Minute, 20*time.Millisecond, "docker-registry does not listen")
 	return r
 }
 
@@ -83,7 +83,7 @@ func (r registry) logs(t *testing.T, last string) (access, own string) {
 		require.NoError(t, err)
 		access, own = string(a), string(b)
 		return strings.Contains(access, last) && strings.Contains(own, last)
-	}, 2*time.Minute, 20*time.Millisecond)
+	}, 5*time.Minute, 20*time.Millisecond)
 	return access, own
 }
 
@@ -289,7 +289,7 @@ func TestForged(t *testing.T) {
 				access, err = os.ReadFile(r.stdout)
 				require.NoError(t, err)
 				return bytes.HasSuffix(access, []byte("\"node\"\n"))
-			}, 2*time.Minute, 10*time.Millisecond)
+			}, 5*time.Minute, 10*time.Millisecond)
 			require.NoError(t, os.Truncate(r.stdout, 0))
 			log := string(bytes.TrimLeft(access, "\x00")) + get("siderolabs/etcd/manifests/v1")
 			got, err := accesslog.Served(strings.NewReader(log), "ghcr.io/siderolabs/kubelet")

@@ -101,12 +101,12 @@ type tally struct {
 
 	otherTag, otherDigest, blobs int    // served of the repository, but not what was asked for
 	elsewhere                    int    // served of the repository under another path
-	elsewherePath                string // such a path, without the repository
+	elsewherePath                string // the first of them
 	otherRegistry                int    // served at the same path, of another registry
 	otherRegistryName            string
 	otherClient                  int  // served to somebody else
-	askedIgnored                 int  // served, and left out
-	askedOutside                 int  // served, and out of the period
+	askedIgnored                 int  // asked for, and left out
+	askedOutside                 int  // asked for, and out of the period
 	fromSeen, fromUnclear        bool // see client
 	longJSON                     int  // the first line too long that is JSON by its beginning
 	named                        int  // the first unreadable line that has the repository's name
