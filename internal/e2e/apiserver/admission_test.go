@@ -4,13 +4,16 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/mirrorpatch/mirrorpatch/configpatch/reconcile"
 	"github.com/mirrorpatch/mirrorpatch/internal/e2e/servers/verdict"
 	"github.com/mirrorpatch/mirrorpatch/mirrors"
 	"github.com/mirrorpatch/mirrorpatch/mirrors/convert/dockerconfig"
@@ -39,8 +42,37 @@ func podOf(t *testing.T, template map[string]any) []byte {
 	return text
 }
 
+// limits are Jobs with every option, each as long, as large or as small as
+// Manifests takes it, by three ways of the script.
+func limits(t *testing.T) map[string]reconcile.Job {
+	t.Helper()
+	label := func(c string) string { return strings.Repeat(c, 63) }
+	attempts := math.MaxInt32
+	labels := map[string]string{label("l"): label("v"), label("p") + ".example.com/" + label("l"): "", "app.kubernetes.io/managed-by": "me"}
+	annotations := map[string]string{"example.com/note": hostile, "example.com/empty": "", label("a"): "yes"}
+	j := reconcile.Job{
+		Template: simple(t, label("t")).Template,
+		// With its namespace and a dot it is the name of a Role, at most 253 bytes.
+		Name:      strings.Join([]string{label("a"), label("b"), label("c")[:61]}, "."),
+		Namespace: label("n"),
+		Image:     "[fd00::1]:5000/" + strings.Repeat("p/", 100) + "kubectl:v1@sha256:" + strings.Repeat("0", 64),
+		Labels:    labels, Annotations: annotations, RunID: hostile,
+		TTL: math.MaxInt32 * time.Second, Deadline: math.MaxInt32 * time.Second, BackoffLimit: &attempts,
+	}
+	j.Template.Name = strings.Join([]string{label("a"), label("b"), label("c"), label("d")[:61]}, ".")
+	j.Template.Labels, j.Template.Annotations = labels, annotations
+
+	none := 0
+	mounted := j
+	mounted.TTL, mounted.Deadline, mounted.BackoffLimit, mounted.Image = reconcile.DeleteAtOnce, time.Second, &none, "i"
+	mounted.Template.Annotations = map[string]string{"example.com/much": strings.Repeat("a", 140_000)}
+	sensitive := j
+	sensitive.Template.Sensitive = true
+	return map[string]reconcile.Job{"command": j, "mounted": mounted, "sensitive": sensitive}
+}
+
 // TestManifests gives the server every stream of manifests that the tests of
-// package reconcile keep, and the Secret of package dockerconfig.
+// package reconcile keep, those of limits, and the Secret of package dockerconfig.
 func TestManifests(t *testing.T) {
 	c := start(t)
 	golden, err := filepath.Glob("../../../configpatch/reconcile/testdata/*.yaml")
@@ -56,9 +88,6 @@ func TestManifests(t *testing.T) {
 		// In these files something else stands for the hash and the script.
 		streams[filepath.Base(file)] = strings.NewReplacer("(the hash)", "0123456789abcdef", "(the script)", "exit 0").Replace(string(text))
 	}
-	if len(streams) < 4 {
-		t.Fatalf("%d streams of manifests", len(streams))
-	}
 	secret, _, err := dockerconfig.Write(mirrors.Set{Config: map[string]mirrors.HostConfig{
 		"m.example.com": {Auth: &mirrors.Auth{Username: "robot", Password: mirrors.NewSecret(hostile)}},
 	}}, dockerconfig.AsSecret("tenant-a", "pull"))
@@ -66,6 +95,16 @@ func TestManifests(t *testing.T) {
 		t.Fatal(err)
 	}
 	streams["dockerconfig"] = string(secret["secret.yaml"])
+	for name, j := range limits(t) {
+		objects, err := reconcile.Manifests(j)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		streams["limits, in a "+string(objects.Transport())] = string(objects.Bytes())
+	}
+	if len(streams) != len(golden)+4 || len(golden) < 4 {
+		t.Fatalf("%d streams of manifests", len(streams))
+	}
 
 	accepted, admitted := 0, 0
 	for name, stream := range streams {
@@ -109,12 +148,17 @@ func TestManifests(t *testing.T) {
 			for _, j := range jobs {
 				c.get(t, &j, "job", j.Metadata.Name, "-n", j.Metadata.Namespace)
 				c.admit(t, j)
+				if strings.HasPrefix(name, "limits") {
+					if r := c.container(t, j).run(shellOf(t, "dash")); r.Exit != 0 || r.Stderr != "" {
+						t.Errorf("exit code %d, standard error:\n%s", r.Exit, r.Stderr)
+					}
+				}
 			}
 			accepted += strings.Count(out, "\n")
 			admitted += len(jobs)
 		})
 	}
-	verdict.Proved(t, "%d objects of %d streams are accepted without a warning, twice, and the Pods of %d Jobs are admitted where the restricted level is enforced", accepted, len(streams), admitted)
+	verdict.Proved(t, "%d objects of %d streams are accepted without a warning, twice, and the Pods of %d Jobs are admitted where the restricted level is enforced, with every option at its limit, too", accepted, len(streams), admitted)
 }
 
 // versions are those that the server has of the objects of a stream.

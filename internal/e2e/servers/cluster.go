@@ -45,8 +45,8 @@ const adminToken = "made-up-admin-token"
 // [End] ends a test with it.
 //
 // The caller stops the cluster: with t.Cleanup, or in TestMain where the tests
-// of a package share one. It ends with the test binary in any case, but its
-// folder stays then.
+// of a package share one. On Linux it ends with the test binary in any case, but
+// its folder stays then.
 func StartCluster(flags ...string) (*Cluster, error) {
 	etcd, err := find("etcd")
 	apiserver, err2 := find("kube-apiserver")
@@ -203,7 +203,7 @@ func (b bearer) RoundTrip(request *http.Request) (*http.Response, error) {
 }
 
 // WriteKubeconfig writes a kubeconfig for a token and returns its path: in the
-// cluster's folder, by the name. Its namespace is "nowhere", which is not there,
+// cluster's folder, by the name, which may have a slash. Its namespace is "nowhere", which is not there,
 // so that nothing works that does not name its own.
 func (c *Cluster) WriteKubeconfig(name, token string) (file string, err error) {
 	text, err := json.Marshal(map[string]any{
@@ -215,8 +215,8 @@ func (c *Cluster) WriteKubeconfig(name, token string) (file string, err error) {
 	if err != nil {
 		return "", err
 	}
-	file = c.file("kubeconfig-" + name)
-	return file, os.WriteFile(file, text, 0o600)
+	file = c.file(filepath.Join("kubeconfigs", name))
+	return file, errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, text, 0o600))
 }
 
 // AccountToken returns a token of a ServiceAccount that is there, made by the
@@ -236,7 +236,7 @@ func (c *Cluster) AccountKubeconfig(namespace, name string) (file string, err er
 	if err != nil {
 		return "", err
 	}
-	return c.WriteKubeconfig(namespace+"-"+name, token)
+	return c.WriteKubeconfig(namespace+"/"+name, token)
 }
 
 // Env is the environment of a program that talks to the cluster: kubectl on
