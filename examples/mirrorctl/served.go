@@ -47,7 +47,7 @@ FILE cannot be opened.`,
 	cmd.Flags().VarP(&once{value: &s.file, what: "FILE"}, "file", "f", "the log; - is standard input")
 	cmd.Flags().Var(&once{value: &s.path, what: "PATH"}, "path", "the path of the mirror's endpoint, where it has one: /v2/proxy/ghcr")
 	cmd.Flags().Var(&once{value: &s.client, what: "CLIENT"}, "client", "ask about this client alone: an address, or a prefix such as 192.0.2.0/24")
-	cmd.Flags().Var(&s.since, "since", "only requests from then on: 2026-11-30T17:00:00Z, or 2h ago")
+	cmd.Flags().Var(&s.since, "since", "only requests from then on: a time such as 2026-11-30T17:00:00Z, or how long ago, such as 2h")
 	cmd.Flags().Var(&s.until, "until", "only requests up to then")
 	cmd.Flags().Var(&s.ignore, "ignore", "leave out user agents that begin so, instead of kube-probe/, curl/ and the like")
 	cmd.Flags().BoolVar(&s.ignoreNone, "ignore-none", false, "leave out no user agent")

@@ -36,7 +36,8 @@ func Ignore(beginnings ...string) Option {
 }
 
 // From asks about one client: an address such as 192.0.2.7, or a prefix such as
-// 192.0.2.0/24. What the mirror sees may be the address of a proxy.
+// 192.0.2.0/24. What the mirror sees may be the address of a proxy; distribution's
+// own lines have what X-Forwarded-For says, which a client may choose.
 func From(client string) Option {
 	return func(q *question) error {
 		prefix, err := netip.ParsePrefix(client)

@@ -38,6 +38,19 @@ func serve(t *testing.T, formatter, more string) registry {
 		}
 		t.Skip("docker-registry is not on PATH (Debian's package docker-registry)")
 	}
+	for range 5 {
+		if r, ok := start(t, program, formatter, more); ok {
+			return r
+		}
+	}
+	t.Fatal("docker-registry ended five times: somebody took its port, or its log says why")
+	return registry{}
+}
+
+// start is false when the registry ends before it listens: its port was free a moment
+// before, and may have been taken.
+func start(t *testing.T, program, formatter, more string) (registry, bool) {
+	t.Helper()
 	dir := t.TempDir()
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -57,20 +70,34 @@ http: {addr: %q, secret: not-a-secret}
 	require.NoError(t, err)
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	require.NoError(t, cmd.Start())
+	ended := make(chan struct{})
+	go func() {
+		cmd.Wait()
+		close(ended)
+	}()
 	t.Cleanup(func() {
 		cmd.Process.Kill()
-		cmd.Wait()
+		<-ended
 		stdout.Close()
 		stderr.Close()
 	})
-	require.Eventually(t, func() bool {
-		conn, err := net.Dial("tcp", r.addr)
-		if err == nil {
-			conn.Close()
+	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if log, err := os.ReadFile(r.stderr); err == nil && bytes.Contains(log, []byte("listening on ")) {
+			if conn, err := net.Dial("tcp", r.addr); err == nil {
+				conn.Close()
+				return r, true
+			}
 		}
-		return err == nil
-	}, 5*time.Minute, 20*time.Millisecond, "docker-registry does not listen")
-	return r
+		select {
+		case <-ended:
+			log, _ := os.ReadFile(r.stderr)
+			t.Logf("docker-registry ended: %s", log)
+			return registry{}, false
+		default:
+		}
+	}
+	t.Fatal("docker-registry does not listen")
+	return registry{}, false
 }
 
 // logs are the two outputs, once each has the request with the given user agent.
