@@ -34,6 +34,12 @@
 //     else in a mounted ConfigMap; in a mounted Secret when the Template is
 //     Sensitive. More than 1 MiB is an error.
 //
+// The bootstrap provider's webhook (v0.6.0 and later) refuses a changed spec
+// under a name that is there: where the spec can change, apply what
+// [Template.Hashed] returns. Its name ends in a hash of the spec, so that a
+// change is a new object, and the bootstrap.configRef of a MachineDeployment has
+// to name it.
+//
 // The name of the Job ends in a hash of its content, 16 hexadecimal digits: the
 // same Job has the same name, and applying it again does nothing while it
 // exists. So A, then B, then A again within the TTL of the first A leaves the
@@ -41,11 +47,4 @@
 // RunID (a commit, a time) where that may happen. The ConfigMap or Secret of a
 // mounted script has the Job's name, is immutable, and stays when the Job is
 // deleted.
-//
-// kubectl apply keeps a copy of an object in an annotation, which holds 262144
-// bytes of all annotations together. The script applies a template of more than 192 KiB
-// on the server, its annotations counted twice, which needs create and patch
-// alone, and keeps the names of its fields in that annotation, so that a smaller
-// one later leaves nothing of it behind. Manifests with a mounted script of that size need kubectl create or
-// kubectl apply --server-side.
 package reconcile

@@ -56,6 +56,10 @@ func (o Objects) Script() escape.Script { return o.script }
 //
 // The same j gives the same bytes, and any other the Job another name. The
 // error is an [*Error] for each problem that was found, joined.
+//
+// A mounted script of more than 192 KiB is more than kubectl apply takes on the
+// client (262144 bytes of annotations): give the objects to kubectl create or
+// kubectl apply --server-side.
 func Manifests(j Job) (Objects, error) {
 	t := j.Template
 	sensitive, p := t.check()

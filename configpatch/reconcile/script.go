@@ -21,6 +21,12 @@ import (
 // than 192 KiB whose second kubectl apply fails, which a later run makes good. Progress is told on
 // standard error, what kubectl says of the template on standard output. The
 // error is an [*Error] for each problem that was found, joined.
+//
+// kubectl apply keeps a copy of an object in an annotation, which holds 262144
+// bytes of all annotations together. The script applies a template of more than
+// 192 KiB on the server, its annotations counted twice, which needs create and
+// patch alone, and keeps the names of its fields in that annotation, so that a
+// smaller one later leaves nothing of it behind.
 func Script(t Template) (escape.Script, error) {
 	if _, p := t.check(); p != nil {
 		return escape.Script{}, errors.Join(p...)
