@@ -175,6 +175,11 @@ func TestSweep(t *testing.T) {
 				}
 			})
 			said := n.start(t, sh)
+			for _, want := range []string{": 2 containers\n", ": 2 sandboxes\n", ": 1 leases\n"} {
+				if !strings.Contains(said, want) {
+					t.Errorf("it did not say %q", want)
+				}
+			}
 			n.during(t, func() {
 				if got, want := n.count(t), "image true, containers 0, sandboxes 0, leases 0, active snapshots 0"; got != want {
 					t.Fatalf("after the sweep the node has %s, want %s\n%s", got, want, said)
