@@ -343,6 +343,38 @@ func TestAgreement(t *testing.T) {
 	}
 }
 
+// Every path of up to three of these segments, with and without overridePath.
+func TestPaths(t *testing.T) {
+	j := newJudges(t, nil, nil)
+	n := newTally()
+	segments := []string{"v2", "v2x", "v", "x", ".v2", "..", "", "%76"}
+	paths := []string{""}
+	for from := 0; len(paths) < 1+8+64+512; {
+		to := len(paths)
+		for _, p := range paths[from:to] {
+			for _, s := range segments {
+				paths = append(paths, p+"/"+s)
+			}
+		}
+		from = to
+	}
+	for _, p := range paths {
+		url := "https://m.example.com" + p
+		for _, m := range []map[string]any{
+			{"endpoints": []any{url}},
+			{"endpoints": []any{url}, "overridePath": true},
+			{"endpoints": []any{map[string]any{"url": url, "overridePath": true}}},
+			{"endpoints": []any{map[string]any{"url": url}}, "overridePath": false},
+		} {
+			j.compare(t, map[string]any{"mirrors": map[string]any{"ghcr.io": m}}, n)
+		}
+	}
+	t.Logf("%d refused, %d taken, of which Check refuses %v", n.refused, n.accepted, n.missed)
+	assert.Greater(t, n.byRule[mirrors.RuleEndpointPath], 100)
+	assert.Greater(t, n.byRule[mirrors.RuleOverridePath], 100)
+	assert.Greater(t, n.accepted, 1000)
+}
+
 // randomInput makes a value that is near to one that Decode takes.
 func randomInput(r *rand.Rand, texts []string) any {
 	rarely := func() bool { return r.Intn(40) == 0 }
@@ -486,11 +518,11 @@ var (
 		"https://m.example.com/x", "https://m.example.com/x/v2/y", "https://m.example.com/v2/..", "https://m.example.com/v2/./x", "https://m.example.com//v2//x", "https://m.example.com/v2/x/v2", "https://m.example.com/v2/v2x",
 		"https://m.example.com/%76%32/x", "https://m.example.com/v2/%2e%2e", "https://[fd00::1]:5000", "https://[::]", "https://[::ffff:192.0.2.1]", "https://[1:2:3:4:5:6:7:8]", "https://[1:2:3:4:5:6:192.0.2.1]", "https://[64:ff9b::192.0.2.1]/v2",
 		"HTTP://m.example.com", "https://m_1", "https://m.", "https://M.example.com/a@b", "https://m:00080", "https://m:65535/v2/a/b", "https://[fe80::1%25eth0]", "https://\u00fc.example.com/\u00fc", "https://m.example.com/{x}",
-		"https://m.example.com/...", "https://m.example.com/v2/..a", "https://m.example.com/.v2/x"}
+		"https://m.example.com/...", "https://m.example.com/v2/..a", "https://m.example.com/.v2/x", "https://m.example.com/v2x", "https://m.example.com/x/v2", "https://[fe80::1%25a%2Db]"}
 	badURLs = []string{"", " ", "m.example.com", "m.example.com:5000", "ftp://m.example.com", "https:/m", "https:m", "http:5000", "://m", "https://", "https:///v2", "https://u:made-up@m.example.com", "https://@m", "https://m?x", "https://m/#", "https://m/?x=@",
 		"https://m:0", "https://m:65536", "https://m:", "https://m:x", "https://m:+80", "https://[fd00::1", "https://[fd00::1]x", "https://fd00::1", "https://[192.0.2.1]", "https://[::1::2]", "https://[1:2:3:4:5:6:7:8:9]", "https://[1:2:3:4:5:6:7]",
 		"https://[12345::]", "https://[1::2:3:4:5:6:7:8]", "https://[1:2:3:4:5:6:7::8]", "https://[:::]", "https://[:1]", "https://[1:]", "https://[::1.2.3]", "https://[::256.0.0.1]", "https://[::01.2.3.4]", "https://[1:2:3:4:5:6:7:192.0.2.1]", "https://[fe80::1%eth0]", "https://[fe80::1%25^]",
-		"https://[fe80::1%25%41%zz]", "https://[]", "https://m..x", "https://.m", "https://m/%", "https://m/%2", "https://m/%zz", "https://m/\u200b", "https://m/ ", "https://m\n", "https://m/\u00a0", "https://m/\ufffd", "https://m/\U000e0001", "https://a b", "https://$(id)", "https://m,x", "https://m\\x", "https://m^"}
+		"https://[fe80::1%25%41%zz]", "https://[fe80::1%25%23]", "https://[fe80::1%25%5e]", "https://[]", "https://m..x", "https://.m", "https://m/%", "https://m/%2", "https://m/%zz", "https://m/\u200b", "https://m/ ", "https://m\n", "https://m/\u00a0", "https://m/\ufffd", "https://m/\U000e0001", "https://a b", "https://$(id)", "https://m,x", "https://m\\x", "https://m^"}
 	goodRegistries = []string{"ghcr.io", "docker.io", "*", "localhost", "cache:5000", "quay.io:443", "[fd00::1]:5000", "[::]", "[1:2:3:4:5:6:7:8]", "[64:ff9b::192.0.2.1]", "a-b.example.com", "192.0.2.1", "index.docker.io:443", "a.b:00080"}
 	badRegistries  = []string{"", "cache", "GHCR.io", "https://ghcr.io", "ghcr.io/x", "*.gcr.io", "**", "index.docker.io", "registry-1.docker.io", "hub.docker.com", "a..b", ".a", "a.", "-a.b", "a-.b", "a_b.c", "a.b:", "a.b:0", "a.b:70000", "a.b:x", "fd00::1", "[fd00::1",
 		"[FD00::1]", "[::ffff:192.0.2.1]", "[0:0::0:ffff:192.0.2.1]", "[::FFFF:192.0.2.1]", "[192.0.2.1]", "[fe80::1%25eth0]", "[::1]x", "u@h", "u:p@h:80", "a b.c", "\u00e4.example.com", "a.b\n", "_default", ":5000", "*:5000"}
