@@ -5,6 +5,7 @@ go 1.26.6
 require (
 	github.com/go-logr/logr v1.4.3
 	github.com/mirrorpatch/mirrorpatch v0.0.0
+	github.com/mirrorpatch/mirrorpatch/internal/e2e/servers v0.0.0-00010101000000-000000000000
 	github.com/siderolabs/talos/pkg/machinery v1.13.9
 	github.com/stretchr/testify v1.12.1
 	gopkg.in/yaml.v3 v3.0.1

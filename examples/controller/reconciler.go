@@ -110,17 +110,17 @@ func (r *Reconciler) converge(ctx context.Context, m *v1alpha1.RegistryMirrors) 
 	var conflicts []string
 	var outcomes []outcome
 	for _, template := range templates {
-		rivals := rivals(m, all.Items, template)
+		others := rivals(m, all.Items, template)
 		switch {
-		case selects(m.Spec.Templates, template) && len(rivals) > 0:
-			conflicts = append(conflicts, fmt.Sprintf("%s: selected by RegistryMirrors %s too; it keeps what it has", template.GetName(), strings.Join(rivals, ", ")))
+		case selects(m.Spec.Templates, template) && len(others) > 0:
+			conflicts = append(conflicts, fmt.Sprintf("%s: selected by RegistryMirrors %s too; it keeps what it has", template.GetName(), strings.Join(others, ", ")))
 		case selects(m.Spec.Templates, template):
 			refused, err := r.write(ctx, template, desired.Converge)
 			if err != nil {
 				return result, unlessStale(err)
 			}
 			outcomes = append(outcomes, outcome{template.GetName(), refused})
-		case len(rivals) > 0: // theirs now
+		case len(others) > 0: // theirs now
 		default:
 			refused, err := r.write(ctx, template, func(t talosconfigtemplate.Template) (talosconfigtemplate.Template, error) { return t.Remove(m.Name) })
 			if err != nil {
