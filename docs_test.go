@@ -8,6 +8,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -212,6 +213,7 @@ var without = map[string]string{
 // TestDocsExamples: what a user calls first has an example with checked output:
 // every function that is no option, and the methods above.
 func TestDocsExamples(t *testing.T) {
+	unknown := maps.Clone(without)
 	for _, p := range documented(t) {
 		folder := strings.TrimPrefix(p.ImportPath, module+"/")
 		wanted := map[string]bool{}
@@ -224,6 +226,7 @@ func TestDocsExamples(t *testing.T) {
 			}
 			delete(wanted, s.name)
 			name := folder + "." + s.name
+			delete(unknown, name)
 			checked := slices.ContainsFunc(s.examples, func(e *doc.Example) bool { return e.Output != "" })
 			if _, none := without[name]; none == checked {
 				t.Errorf("%s: an example with output is there: %v; in the list of functions without: %v", name, checked, none)
@@ -232,6 +235,9 @@ func TestDocsExamples(t *testing.T) {
 		for m := range wanted {
 			t.Errorf("%s has no method %s", folder, m)
 		}
+	}
+	for name := range unknown {
+		t.Errorf("%s, which needs no example, is not there", name)
 	}
 }
 
