@@ -33,8 +33,10 @@ func TestMain(m *testing.M) {
 }
 
 // start returns the cluster. It ends the test where a part of it cannot be had.
+// The tests run beside each other, each in namespaces of its own.
 func start(t *testing.T) cluster {
 	t.Helper()
+	t.Parallel()
 	shared.once.Do(func() {
 		if shared.crd, shared.err = servers.CRD(); shared.err != nil {
 			return
