@@ -18,8 +18,8 @@ import (
 
 // hostile are names of a store.
 var hostile = []string{
-	"a b", " ", "it's", `"`, "new\nline", "newline\n", "\n", "$(touch pwned)", "`touch pwned`", "$HOME", `\`, `back\040slash`, "*", "?", "[a]", "-rf", "--", "~", "#", ";touch pwned", "{a,b}", "tab\t",
-	"!", "caf\u00e9", "\xff\xfe", "\x01", "store)", "%s", "&", "|", "=ls",
+	"a b", " ", "\n", "it's \"q\" tab\t", "new\nline\n", "$(touch pwned)`touch pwned`$HOME", `back\040slash\`, "*?[a]", "-rf", "--", "~",
+	"#;touch pwned&|", "{a,b}!", "caf\u00e9\xff\xfe\x01", "store) %s", "=ls",
 }
 
 // TestHostileNames: a store of any name is swept, or thrown away and nothing else.

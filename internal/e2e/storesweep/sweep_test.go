@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
 	"github.com/mirrorpatch/mirrorpatch/internal/e2e/servers"
+	"github.com/mirrorpatch/mirrorpatch/internal/e2e/servers/verdict"
 )
 
 // node is a machine with containerd as k3s has it.
@@ -186,7 +187,7 @@ func TestSweep(t *testing.T) {
 				}
 				n.do(t, "containers", "create", "--snapshotter", "native", reference, "c1")
 			})
-			t.Logf("2 containers, 2 sandboxes and a lease that a killed containerd left are gone, and the image is there:\n%s", said)
+			verdict.Proved(t, "2 containers, 2 sandboxes and a lease that a killed containerd left are gone, and the image is there")
 
 			// The same boot: nothing is touched.
 			n.start(t, sh)
@@ -210,10 +211,10 @@ func TestSweep(t *testing.T) {
 					t.Errorf("the thrown away store has %s, want %s", got, want)
 				}
 			})
-			t.Logf("a database that containerd cannot open:\n%s", said)
 			if got, err := os.ReadFile(n.file("entry.d")); err != nil || string(got) != strings.Repeat("server --flag\n", 3) {
 				t.Errorf("the entry point was called with %q, %v", got, err)
 			}
+			verdict.Proved(t, "a store whose database containerd cannot open is thrown away, and the node starts")
 		})
 	}
 }
