@@ -2,6 +2,7 @@ package mirrors
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -107,3 +108,30 @@ func (e *Error) Error() string {
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
+
+// Join makes one error of several: all findings of all [*Error] values in the order of their position,
+// each once. An error of another type makes a finding without a position. It is nil when all are.
+func Join(errs ...error) error {
+	var joined Error
+	for _, err := range errs {
+		if err == nil {
+			continue
+		}
+		var e *Error
+		if errors.As(err, &e) {
+			joined.Findings = append(joined.Findings, e.Findings...)
+			joined.Err = errors.Join(joined.Err, e.Err)
+			continue
+		}
+		joined.Findings = append(joined.Findings, Finding{Rule: RuleSyntax, Severity: SeverityError, Message: err.Error()})
+		joined.Err = errors.Join(joined.Err, err)
+	}
+	if joined.Findings == nil {
+		return nil
+	}
+	joined.Findings.sort()
+	joined.Findings = slices.CompactFunc(joined.Findings, func(a, b Finding) bool {
+		return a.Rule == b.Rule && a.Line > 0 && a.Line == b.Line && a.Column == b.Column && a.Message == b.Message
+	})
+	return &joined
+}
