@@ -58,6 +58,10 @@ func hostile() []string {
 		`{"time":"2026-11-30T17:48:41Z","level":"info","msg":"x","path":["/v2/` + name + `"]}` + "\n",
 		strings.Replace(zot("GET", "/v2/a/b/manifests/v1", 200), "caller", "call\ter", 1),
 		strings.Replace(zot("GET", "/v2/siderolabs/kubelet/manifests/v1", 200), "caller", "call\x1ber", 1),
+		strings.Replace(zot("GET", "/v2/siderolabs/kubelet/manifests/v1", 200), `"caller":`, `"deep":`+strings.Repeat("[", 40)+strings.Repeat("]", 40)+`,"caller":`, 1),
+		strings.Replace(logrusJSON("GET", "/v2/a/b/manifests/v1", 200, "6"), `"level"`, `"http.request.uri":"/v2/siderolabs/kubelet/manifests/v1","level"`, 1),
+		accessOf("192.0.2.7", "GET /v2/x//siderolabs/kubelet/manifests/v1", 200, node),
+		accessOf("192.0.2.7", "GET /v2/x/y/manifests/sha256:"+strings.Repeat("0", 40), 200, node),
 		`{"a":` + strings.Repeat("[", 40) + strings.Repeat("]", 40) + "}\n",
 	}
 }

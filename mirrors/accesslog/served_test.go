@@ -140,6 +140,9 @@ func TestServed(t *testing.T) {
 		{"the last line is cut", kubelet, else200 + else200 + pull[:60], nil, accesslog.Unknown, "the last line is cut", 0},
 		{"a long line", kubelet, else200 + strings.Repeat("x", accesslog.MaxLine+1) + "\n", nil, accesslog.Unknown, "1 line is longer than 65536 bytes", 0},
 		{"a long line and a pull", kubelet, pull + strings.Repeat("x", accesslog.MaxLine+1) + "\n", nil, accesslog.Unknown, "a client may have written", 3},
+		{"a long line, and zot's", kubelet, zot("GET", "/v2/"+manifests+"v1", 200) + strings.Repeat("x", accesslog.MaxLine+1) + "\n", nil, accesslog.Unknown, "a client may have written", 1},
+		{"a long line of zot's", kubelet, zot("GET", "/v2/"+manifests+"v1", 200) + "{" + strings.Repeat("x", accesslog.MaxLine+1) + "\n", nil, accesslog.Yes, "", 1},
+		{"a user agent with a backslash at its end", kubelet, accessOf("192.0.2.7", "GET /v2/"+manifests+"v1", 200, `x\`), nil, accesslog.Yes, "", 1},
 		{"no requests", kubelet, `time="2026-11-30T17:48:39.4Z" level=info msg="listening on [::]:5000" service=registry` + "\n", nil, accesslog.Unknown, "access lines may be off", 0},
 		{"errors only", kubelet, logrus("HEAD", "/v2/a/b/manifests/v1", 404, "1"), nil, accesslog.Unknown, "failed requests only", 0},
 
@@ -340,6 +343,26 @@ func TestBounds(t *testing.T) {
 	assert.Equal(t, 11, got.OtherImages)
 	assert.Equal(t, 11, got.OtherClients)
 	checkSums(t, got)
+}
+
+// The two lines of a request are one within the Window, and an id is kept as long.
+func TestWindow(t *testing.T) {
+	line := func(i int) string {
+		return logrus("GET", fmt.Sprintf("/v2/acme/app-%d/manifests/v1", i), 200, fmt.Sprintf("id-%d", i))
+	}
+	for between, want := range map[int]int{accesslog.Window - 1: 1, accesslog.Window: 2} {
+		var log strings.Builder
+		log.WriteString(line(0))
+		log.WriteString(logrus("GET", "/v2/siderolabs/kubelet/manifests/v1", 200, "kubelet"))
+		for i := range between {
+			log.WriteString(line(i + 1))
+		}
+		for _, second := range []string{get("siderolabs/kubelet/manifests/v1"), logrus("GET", "/v2/siderolabs/kubelet/manifests/v1", 200, "kubelet")} {
+			got, err := accesslog.Served(strings.NewReader(log.String()+second), kubelet)
+			require.NoError(t, err)
+			assert.Equal(t, want, got.Asked.Manifests, "%d between, then %s", between, second)
+		}
+	}
 }
 
 // endless is a log of n lines, each with its own image, client and request id.
