@@ -253,6 +253,9 @@ func TestSamples(t *testing.T) {
 		if strings.Contains(said, "made-up") {
 			t.Errorf("%s: a secret is in %q", c.Name, said)
 		}
+		if _, problem, _ := strings.Cut(said, " is invalid: "); c.Name == "a project without overridePath" && !strings.Contains(page(t), problem) {
+			t.Errorf("docs/schemas.md does not say %q", problem)
+		}
 	}
 	t.Logf("%d taken, %d refused", taken, refused)
 	if taken < 8 || refused < 35 {

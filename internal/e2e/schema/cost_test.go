@@ -6,7 +6,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"sort"
+	"strings"
 	"testing"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
@@ -84,11 +86,28 @@ func TestCost(t *testing.T) {
 				t.Logf("%5.1f%%  %9d  %s", 100*float64(f.cost)/each, f.cost, f.at)
 			}
 			t.Logf("all rules: %d of %d, %.1f%%", total, all, 100*float64(total)/all)
+			// The page about the schemas says so.
+			if says := fmt.Sprintf("%.1f million for the costliest rule", float64(found[0].cost)/1e6); !strings.Contains(page(t), says) {
+				t.Errorf("docs/schemas.md does not say %q", says)
+			}
+			if says := fmt.Sprintf("%.0f million for all", float64(total)/1e6); !strings.Contains(page(t), says) {
+				t.Errorf("docs/schemas.md does not say %q", says)
+			}
 			if found[0].cost > each/2 || total > all/2 {
 				t.Errorf("less than half of a limit is left: %d of %d for one, %d of %d for all", found[0].cost, each, total, all)
 			}
 		})
 	}
+}
+
+// page is docs/schemas.md in one line.
+func page(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("../../../docs/schemas.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(strings.Fields(string(text)), " ")
 }
 
 type costs []struct {

@@ -2,6 +2,7 @@ package schema_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -111,7 +112,9 @@ func TestHelm(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "'/talos/registryMirrors/ghcr.io/endpoints/0'") {
 		t.Errorf("%v", err)
 	}
-	t.Log(err)
+	if _, problem, _ := strings.Cut(fmt.Sprint(err), "nodes:"); !strings.Contains(page(t), strings.TrimSpace(problem)) {
+		t.Errorf("docs/schemas.md does not say %v", err)
+	}
 
 	// A value that stands in no YAML file, but comes from --set-json.
 	var sample map[string]any
