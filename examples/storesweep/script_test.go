@@ -128,7 +128,6 @@ type node struct {
 	dir    string
 	config Config
 	path   string // folders before PATH
-	notify string
 }
 
 // newNode makes one whose store has the name.
