@@ -11,7 +11,7 @@ const (
 	MaxMirrors   = 32 // keys of mirrors
 	MaxConfig    = 32 // keys of config
 	MaxEndpoints = 10 // of one mirror
-	MaxURL       = 512
+	MaxURL       = 512   // characters, which are bytes here: a URL is ASCII
 	MaxKey       = 261   // a DNS name of 253 characters, a colon and a port, or two
 	MaxPEM       = 32768 // of one tls.ca
 	MaxName      = 253   // of a Secret
@@ -19,8 +19,9 @@ const (
 
 // OpenAPI returns the structural OpenAPI v3 schema of an object with mirrors and
 // config, for a CustomResourceDefinition (apiextensions.k8s.io/v1), with CEL rules.
-// It is for Kubernetes 1.28 and later. Put it where the object is, at spec or below
-// it; add properties as you like. What it refuses, mirrors.Check refuses in
+// It needs the fieldPath of rules, which Kubernetes has since 1.28; it was tried with
+// kube-apiserver 1.36.3. Put it where the object is, at spec or below it; add properties
+// as you like. What it refuses, mirrors.Check refuses in
 // document form, or it is above a maximum; [Coverages] says what else Check refuses.
 //
 //	mirrors:
