@@ -118,6 +118,19 @@ func TestListening(t *testing.T) {
 	})
 }
 
+// TestEntryMissing: the shell says so, with its own exit status; the store is swept.
+func TestEntryMissing(t *testing.T) {
+	each(t, func(t *testing.T, sh []string) {
+		n := newNode(t, "store")
+		n.fill(t)
+		n.config.Entry = []string{"no entry"}
+		code, stderr := n.run(t, sh)
+		if code != 127 || !strings.Contains(stderr, "no entry") || n.store(t) != "swept" || n.read("run/sweep/boot") == "" {
+			t.Errorf("exit code %d, the store is %s, the marker %q\n%s", code, n.store(t), n.read("run/sweep/boot"), stderr)
+		}
+	})
+}
+
 // until waits for a process to write a file.
 func until(t *testing.T, ready func() bool) {
 	t.Helper()
