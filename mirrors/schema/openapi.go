@@ -8,11 +8,11 @@ import (
 // What the OpenAPI form has room for: the API server estimates what its rules may
 // cost from these.
 const (
-	MaxMirrors   = 32 // keys of mirrors
-	MaxConfig    = 32 // keys of config
-	MaxEndpoints = 10 // of one mirror
+	MaxMirrors   = 32    // keys of mirrors
+	MaxConfig    = 32    // keys of config
+	MaxEndpoints = 10    // of one mirror
 	MaxURL       = 512   // characters, which are bytes here: a URL is ASCII
-	MaxKey       = 261   // a DNS name of 253 characters, a colon and a port, or two
+	MaxKey       = 259   // of mirrors and config: a DNS name of 253 characters, a colon and a port
 	MaxPEM       = 32768 // of one tls.ca
 	MaxName      = 253   // of a Secret
 )
@@ -20,9 +20,9 @@ const (
 // OpenAPI returns the structural OpenAPI v3 schema of an object with mirrors and
 // config, for a CustomResourceDefinition (apiextensions.k8s.io/v1), with CEL rules.
 // It needs the fieldPath of rules, which Kubernetes has since 1.28; it was tried with
-// kube-apiserver 1.36.3. Put it where the object is, at spec or below it; add properties
-// as you like. What it refuses, mirrors.Check refuses in
-// document form, or it is above a maximum; [Coverages] says what else Check refuses.
+// kube-apiserver 1.36.3. Put it where the object is, at spec or below it; add
+// properties as you like. What it refuses, Check refuses in document form, or it is
+// above a maximum; [Coverages] says what else Check refuses.
 //
 //	mirrors:
 //	  ghcr.io:
