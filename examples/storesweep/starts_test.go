@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"net"
 	"os"
 	"os/exec"
@@ -113,6 +114,16 @@ func TestListening(t *testing.T) {
 		code, stderr := n.run(t, sh)
 		n.end(t, want{code: 1, store: "filled", says: []string{"a process listens on " + n.config.Socket}}, code, stderr)
 		l.Close()
+		code, stderr = n.run(t, sh)
+		n.end(t, want{store: "swept"}, code, stderr)
+
+		// A connection to a containerd that has gone has its path, and does not listen.
+		n.write(t, "proc/1/stat", strings.Replace(n.read("proc/1/stat"), "4711", "4712", 1))
+		if err := errors.Join(os.RemoveAll(n.config.Store), os.Remove(n.file("proc/net/unix"))); err != nil {
+			t.Fatal(err)
+		}
+		n.fill(t)
+		n.write(t, "proc/net/unix", "Num RefCount Protocol Flags Type St Inode Path\n0000000000000000: 00000003 00000000 00000000 0001 03 12345 "+n.config.Socket+"\n")
 		code, stderr = n.run(t, sh)
 		n.end(t, want{store: "swept"}, code, stderr)
 	})
