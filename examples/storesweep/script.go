@@ -85,9 +85,10 @@ sweep_alive() {
   esac
 }
 
+# sweep_watch kills the process when the time is over, and when the script was killed.
 sweep_watch() {
   sweep_tick=0
-  while [ "$sweep_tick" -lt "$2" ]; do
+  while [ "$sweep_tick" -lt "$2" ] && kill -0 "$$"; do
     sleep 1
     sweep_tick=$((sweep_tick + 1))
   done

@@ -70,8 +70,9 @@ while :; do sleep 0.2 & wait $!; done
 [ "$1 $3" = '--address --namespace' ] && [ "$4" = k8s.io ] || { echo "ctr: called with $*" >&2; exit 64; }
 grep -qxF -e "$2" "$CTL/containerd.args" || { echo 'ctr: another socket than that of containerd' >&2; exit 64; }
 noun=$5 verb=${6-}
-printf '%s %s\n' "$noun" "$verb" >>"$CTL/ctr.log"
 do=$(cat "$CTL/ctr" 2>/dev/null)
+case $do in "hang $noun $verb") echo $$ >"$CTL/hangs" ;; esac
+printf '%s %s\n' "$noun" "$verb" >>"$CTL/ctr.log"
 case $do in
 "hang $noun $verb") exec sleep 600 ;;
 "fail $noun $verb") echo 'ctr: first line' >&2; echo 'ctr: it is broken' >&2; exit 3 ;;

@@ -205,6 +205,11 @@ func TestKilled(t *testing.T) {
 				if err != nil || !running(pid) {
 					t.Fatalf("containerd does not run: %v, %v\n%s", pid, err, stderr)
 				}
+				hangs, err := strconv.Atoi(strings.TrimSpace(n.read("ctl/hangs")))
+				if err != nil {
+					t.Fatal(err)
+				}
+				until(t, func() bool { return !running(hangs) })
 				n.write(t, "ctl/ctr", "")
 				n.write(t, "ctl/containerd", "")
 				code, text := n.run(t, sh)
