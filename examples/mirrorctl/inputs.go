@@ -17,6 +17,7 @@ var forms = []struct {
 }{
 	{"address", escape.Address, "192.0.2.1"},
 	{"dns-name", escape.DNSName, "api.example.com"},
+	{"url-host", escape.URLHost, "192.0.2.1"},
 	{"port", escape.Port, "6443"},
 	{"base64", escape.Base64, "c2FtcGxl"},
 	{"base64url", escape.Base64URL, "c2FtcGxl"},
@@ -24,10 +25,10 @@ var forms = []struct {
 	{"text", escape.Any, `"sample"`}, // a YAML scalar
 }
 
-const formsHelp = `address, dns-name, port, base64, base64url, token, or text, which is any text
-and becomes one YAML scalar`
+const formsHelp = `address, dns-name, url-host (an address, IPv6 in brackets, or a DNS name), port,
+base64, base64url, token, or text, which is any text and becomes one YAML scalar`
 
-const formNames = "address, dns-name, port, base64, base64url, token or text"
+const formNames = "address, dns-name, url-host, port, base64, base64url, token or text"
 
 // sample returns a value that the input may have.
 func sample(in reconcile.Input) string {

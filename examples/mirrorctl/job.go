@@ -28,7 +28,7 @@ type templateFlags struct {
 	labels, annotations    pairs
 	data                   string
 	inputs                 inputs
-	sensitive              bool
+	sensitive, hashed      bool
 }
 
 const templateHelp = `
@@ -55,6 +55,10 @@ NAME:FORM=SOURCE. The script takes no other value for it than one of its FORM:
   env:SECRET:KEY                      a key of a Secret in the Job's environment
   env                                 the environment of whoever runs the script
   value:TEXT                          this text, in the Job's environment
+
+The provider refuses a change of a template that is there. With --hashed-name a
+change is a template of another name, which standard error tells; the
+MachineDeployment must be given it, and Cluster API then replaces the machines.
 `
 
 func (tf *templateFlags) register(cmd *cobra.Command) {
@@ -74,6 +78,7 @@ func (tf *templateFlags) register(cmd *cobra.Command) {
 	flags.Var(&once{value: &tf.data, what: "SKELETON"}, "data", "a machine configuration with ${NAME} for each input; - is standard input")
 	flags.Var(&tf.inputs, "input", "NAME:FORM=SOURCE, a value that is known when the script runs; may be repeated")
 	flags.BoolVar(&tf.sensitive, "sensitive", false, "the skeleton holds a secret that nothing tells from other text: keep the script in a Secret")
+	flags.BoolVar(&tf.hashed, "hashed-name", false, "the template's name ends in a hash of its spec, so that a change is a new template")
 	complete(cmd, "api-version", tf.apiVersion.allowed)
 	for _, free := range []string{"name", "namespace", "group", "label", "annotation", "input"} {
 		complete(cmd, free, nil)
@@ -82,16 +87,23 @@ func (tf *templateFlags) register(cmd *cobra.Command) {
 	must(cmd.MarkFlagFilename("data", "yaml", "yml"))
 }
 
-// run makes a RunE of what is made of the template.
-func (tf *templateFlags) run(t *tool, make func(reconcile.Template) ([]byte, error)) func(*cobra.Command, []string) error {
+// run makes a RunE of what is made of the template. name is that of the template without a hash.
+func (tf *templateFlags) run(t *tool, make func(template reconcile.Template, name string) ([]byte, error)) func(*cobra.Command, []string) error {
 	return t.do(func() error {
 		template, err := tf.template(t)
 		if err != nil {
 			return err
 		}
-		out, err := make(template)
+		name := template.Name
+		if tf.hashed {
+			template = template.Hashed()
+		}
+		out, err := make(template, name)
 		if err != nil {
 			return tf.callOrInput(err)
+		}
+		if tf.hashed {
+			t.say("the template's name is %s (for bootstrap.configRef of the MachineDeployment)", shown(template.Name))
 		}
 		t.put(out)
 		return nil
@@ -266,7 +278,7 @@ in it. Job makes that, too.
 		Example: `  mirrorctl script --from cozystack -f values.yaml | sh
   mirrorctl script -f registries.yaml --name dev --group md0 --namespace tenant-dev`,
 		Args: cobra.NoArgs,
-		RunE: tf.run(t, func(template reconcile.Template) ([]byte, error) {
+		RunE: tf.run(t, func(template reconcile.Template, _ string) ([]byte, error) {
 			script, err := reconcile.Script(template)
 			return script.Bytes(), err
 		}),
@@ -295,8 +307,11 @@ Secret.
     --input TALOS_CA=secret:kubernetes-dev-talos-ca:tls.crt \
     --input BOOTSTRAP_TOKEN:token=env:kubernetes-dev-tokens:bootstrap`,
 		Args: cobra.NoArgs,
-		RunE: tf.run(t, func(template reconcile.Template) ([]byte, error) {
+		RunE: tf.run(t, func(template reconcile.Template, name string) ([]byte, error) {
 			job.Template, job.TTL, job.Deadline = template, ttl.duration, deadline.duration
+			if template.Name != name {
+				job.Name = name // the rights keep theirs from one template to the next
+			}
 			objects, err := reconcile.Manifests(job)
 			return objects.Bytes(), err
 		}),

@@ -45,8 +45,8 @@ func (f *folders) undo() {
 	}
 }
 
-// writeFiles writes all files or none. Each is written beside its place and
-// then renamed, so that nobody sees half a file. A file that is there already
+// writeFiles writes all files, or none as far as can be known before the first rename.
+// Each is written beside its place and then renamed, so that nobody sees half a file. A file that is there already
 // with the same bytes stays; one with other bytes is an error unless force is
 // set, since a directory that mixes the patches of two inputs is worse than
 // none. For the same reason a file of a name in others, which go with other
