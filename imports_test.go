@@ -41,6 +41,7 @@ func TestImports(t *testing.T) {
 	}{
 		{"escape", nil},
 		{"mirrors", []string{"gopkg.in/yaml.v3", "github.com/distribution/reference", "github.com/opencontainers/go-digest"}},
+		{"mirrors/accesslog", []string{"github.com/distribution/reference", "github.com/opencontainers/go-digest"}},
 		{"configpatch/reconcile", []string{module + "/escape", "gopkg.in/yaml.v3"}},
 	}
 	for _, rule := range allowed {
