@@ -51,7 +51,6 @@ func TestCommand(t *testing.T) {
 	t.Cleanup(cluster.Stop)
 	require.NoError(t, cluster.Install(crd))
 	r := &rig{cluster: cluster}
-	require.NoError(t, r.kubectl("create", "namespace", "clusters"))
 	scheme := runtime.NewScheme()
 	require.NoError(t, v1alpha1.AddToScheme(scheme))
 	require.NoError(t, clientgoscheme.AddToScheme(scheme))
