@@ -35,7 +35,7 @@ func Start(name, log string, cmd *exec.Cmd, ready func(context.Context) error) (
 		return nil, err
 	}
 	cmd.Stdout, cmd.Stderr = file, file
-	endWithThread(cmd)
+	endWithThread(cmd, syscall.SIGKILL)
 	p := &Process{name: name, cmd: cmd, log: file, done: make(chan struct{})}
 
 	// The thread that starts the process must not end before the test binary.

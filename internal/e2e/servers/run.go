@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -17,7 +19,9 @@ type Result struct {
 	Exit           int // -1 when it could not be run, or did not end by itself: Stderr says so at its end
 }
 
-// Run runs a program to its end, but not longer than [Patience].
+// Run runs a program to its end, but not longer than [Patience]: then it gets
+// SIGTERM, and a tenth of that later SIGKILL. On Linux it gets SIGTERM as well when the
+// test binary ends, however that ends.
 func Run(env []string, stdin []byte, name string, args ...string) Result {
 	return run(Patience, Patience/10, env, stdin, name, args...)
 }
@@ -29,10 +33,16 @@ func run(patience, wait time.Duration, env []string, stdin []byte, name string, 
 	var stdout, stderr bytes.Buffer
 	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = env, bytes.NewReader(stdin), &stdout, &stderr
 	cmd.WaitDelay = wait // its children may hold the pipes
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	// Linux takes the end of the thread that starts the process for that of the test binary.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	endWithThread(cmd, syscall.SIGTERM)
 	err := cmd.Run()
 	r := Result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
-	if exit := (*exec.ExitError)(nil); err != nil && (r.Exit == -1 || !errors.As(err, &exit)) {
-		if ctx.Err() != nil {
+	late := err != nil && ctx.Err() != nil
+	if exit := (*exec.ExitError)(nil); late || err != nil && (r.Exit == -1 || !errors.As(err, &exit)) {
+		if late {
 			err = fmt.Errorf("%s did not end within %s", strings.Join(append([]string{filepath.Base(name)}, args[:min(len(args), 1)]...), " "), patience)
 		}
 		r.Stderr, r.Exit = strings.TrimLeft(r.Stderr+"\n"+err.Error(), "\n"), -1

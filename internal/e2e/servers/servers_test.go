@@ -131,6 +131,7 @@ func TestRun(t *testing.T) {
 		{"killed", Patience, []string{"sh", "-c", "echo err >&2; kill -9 $$"}, Result{"", "err\n\nsignal: killed", -1}},
 		{"not there", Patience, []string{"/no/such/program"}, Result{"", "fork/exec /no/such/program: no such file or directory", -1}},
 		{"endless", time.Millisecond, []string{"sh", "-c", "exec sleep 1000"}, Result{"", "sh -c did not end within 1ms", -1}},
+		{"asked to end", 200 * time.Millisecond, []string{"sh", "-c", "trap 'echo asked; kill $!; exit 3' TERM; sleep 1000 & wait"}, Result{"asked\n", "sh -c did not end within 200ms", -1}},
 		{"a child holds the pipes", time.Millisecond, []string{"sh", "-c", "sleep 3; exit 0"}, Result{"", "sh -c did not end within 1ms", -1}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// endWithThread has Linux end the process when the thread ends that starts it.
-func endWithThread(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+// endWithThread has Linux send the process a signal when the thread ends that starts it.
+func endWithThread(cmd *exec.Cmd, signal syscall.Signal) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: signal}
 }

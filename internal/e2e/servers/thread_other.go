@@ -2,7 +2,10 @@
 
 package servers
 
-import "os/exec"
+import (
+	"os/exec"
+	"syscall"
+)
 
 // endWithThread does nothing where the system cannot.
-func endWithThread(*exec.Cmd) {}
+func endWithThread(*exec.Cmd, syscall.Signal) {}
