@@ -30,6 +30,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -192,6 +193,9 @@ func (n *node) listen(t *testing.T, host, address string, s server) (hostport st
 		}
 	}
 	listener, err := net.Listen("tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) { // of a port that was named: a server of this machine has it at every address
+		servers.Missing(t, fmt.Sprintf("a registry here must listen on %s: %v", address, err))
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,9 +211,7 @@ func (n *node) listen(t *testing.T, host, address string, s server) (hostport st
 			line += " " + r.PostForm.Encode()
 		}
 		n.mu.Lock()
-		if !slices.Contains(n.asked, line) {
-			n.asked = append(n.asked, line)
-		}
+		n.asked = append(n.asked, line)
 		n.mu.Unlock()
 		if s.admits(w, r) {
 			store.ServeHTTP(w, r)
@@ -233,19 +235,10 @@ func (n *node) listen(t *testing.T, host, address string, s server) (hostport st
 	return hostport, ca
 }
 
-// alone runs containerd where what it mounts and writes elsewhere is gone with
-// it, and with the names of the node.
-const alone = `set -eu
-mount --bind "$1/hosts" /etc/hosts
-mount -t tmpfs tmpfs /run
-mount -t tmpfs tmpfs /opt
-exec "$2" --config "$1/config.toml"
-`
-
 // pull starts containerd with the Set, as a Talos node with it would, and pulls
 // a reference through its CRI: the credentials are in the configuration, the
-// rest is in the hosts directory. It returns what the registries were asked, each
-// line once and sorted, what crictl said where it failed, and what containerd
+// rest is in the hosts directory. It returns all that the registries were asked,
+// sorted, what crictl said where it failed, and what containerd
 // complained of.
 func (n *node) pull(t *testing.T, set mirrors.Set, certsD string, ref string) (asked []string, failure, complaints string) {
 	t.Helper()
@@ -284,7 +277,8 @@ conf_dir = %q
 		return string(out), err
 	}
 
-	cmd := exec.Command("unshare", "-m", "--propagation", "private", "/bin/sh", "-c", alone, "alone", n.dir, containerd)
+	argv := servers.Alone(n.file("hosts"), containerd, "--config", n.file("config.toml"))
+	cmd := exec.Command(argv[0], argv[1:]...)
 	// No proxy, and no certificate of this machine.
 	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "SSL_CERT_FILE=" + n.file("trusted.pem"), "SSL_CERT_DIR=/nonexistent"}
 	p, err := servers.Start("containerd", n.file("containerd.log"), cmd, func(ctx context.Context) error {

@@ -3,6 +3,7 @@ package cri_test
 import (
 	"encoding/base64"
 	"net/url"
+	"slices"
 	"testing"
 
 	"github.com/mirrorpatch/mirrorpatch/internal/e2e/servers/verdict"
@@ -18,7 +19,8 @@ func basic(userinfo string) string {
 
 // challenged is what a registry that wants credentials is asked for the whole
 // of an image: containerd sends them once it was asked for them, to resolve and
-// for the manifest, and from then on.
+// for the manifest, and from then on. For an identity token it asks for an access
+// token each of these two times; what the registry refuses it sends four times.
 func challenged(host, query, authorization string) []string {
 	path := host + ": GET /v2/acme/app"
 	head := host + ": HEAD /v2/acme/app/manifests/v1" + query
@@ -59,9 +61,9 @@ func TestCredentials(t *testing.T) {
 		{name: "auth", mirror: server{image: has, user: user + ":" + password},
 			auth: &mirrors.Auth{Auth: mirrors.NewSecret(base64.StdEncoding.EncodeToString([]byte(user + ":" + password)))}, want: challenged("mirror.internal", ns, sent)},
 		{name: "identity token", mirror: server{image: has, token: identity},
-			auth: &mirrors.Auth{IdentityToken: mirrors.NewSecret(identity)}, want: append(challenged("mirror.internal", ns, "Bearer "+accessToken), asksForToken)},
+			auth: &mirrors.Auth{IdentityToken: mirrors.NewSecret(identity)}, want: append(challenged("mirror.internal", ns, "Bearer "+accessToken), asksForToken, asksForToken)},
 		{name: "another password", mirror: server{image: has, user: user + ":another"}, auth: byUser, skip: true,
-			want: []string{resolves, resolves + " " + sent}, fails: "401 Unauthorized"},
+			want: append([]string{resolves}, slices.Repeat([]string{resolves + " " + sent}, 4)...), fails: "401 Unauthorized"},
 		{name: "the key without the port", mirror: server{image: has, user: user + ":" + password}, key: "mirror.internal", auth: byUser, skip: true,
 			want: []string{resolves}, fails: "no basic auth credentials"},
 		{name: "the key is the name of the registry that is mirrored", mirror: server{image: has, user: user + ":" + password}, key: "ghcr.io", auth: byUser, skip: true,
@@ -98,5 +100,8 @@ func TestCredentials(t *testing.T) {
 			})
 		}
 	}
-	verdict.Proved(t, "the CRI of containerd 2.4.2 sends the credentials that Talos configurations have, and only where they belong: %d pulls, %d requests with their Authorization", pulls, lines)
+	if pulls == 0 {
+		t.Skip("no pull could be made")
+	}
+	verdict.Proved(t, "the CRI of containerd 2.4.2 sends the credentials that Talos configurations have, and only where they belong: %d pulls, and all of the %d requests with their Authorization", pulls, lines)
 }

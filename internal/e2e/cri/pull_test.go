@@ -1,9 +1,6 @@
 package cri_test
 
 import (
-	"fmt"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -33,9 +30,7 @@ func needsRoot(t *testing.T) {
 	t.Helper()
 	servers.Path(t, "containerd")
 	servers.Path(t, "crictl")
-	if out, err := exec.Command("unshare", "-m", "--propagation", "private", "true").CombinedOutput(); err != nil || os.Getuid() != 0 {
-		servers.Missing(t, fmt.Sprintf("containerd needs root and a mount namespace: %v %s", err, out))
-	}
+	servers.NeedsMounts(t)
 }
 
 // apply has machinery apply the patches to a configuration, all in one call.
@@ -183,12 +178,15 @@ func TestPull(t *testing.T) {
 			})
 		}
 	}
-	verdict.Proved(t, "crictl pulls %s through containerd 2.4.2 by the hosts directory of %d Talos configurations; %d of the pulls must fail and do; the registries get these %d requests and no other", ref, pulls, fail, lines)
+	if pulls == 0 {
+		t.Skip("no pull could be made")
+	}
+	verdict.Proved(t, "crictl pulls %s through containerd 2.4.2 by the hosts directory of %d Talos configurations; %d of the pulls must fail and do; the registries get %d requests, and these are all", ref, pulls, fail, lines)
 }
 
 // pulls takes the Set the whole way, into a Talos configuration of that form, out
 // of it and onto the node, and pulls. It wants the registries to be asked that
-// and no more, in any order, and returns how many requests that is.
+// and no more, as often and in any order, and returns how many requests that is.
 func (n *node) pulls(t *testing.T, set mirrors.Set, form configpatch.Form, ref string, want []string, fails string) int {
 	t.Helper()
 	got := read(t, apply(t, []byte(machineConfig), merge(t, set, form)))
