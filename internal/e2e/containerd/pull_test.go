@@ -244,10 +244,12 @@ func (n *network) pull(t *testing.T, set mirrors.Set, form configpatch.Form, ref
 		HostDir:     config.HostDirFromRoot(root),
 		Credentials: credentials(effective.Set),
 		UpdateClient: func(c *http.Client) error {
-			if tr, ok := c.Transport.(*http.Transport); ok {
-				tr.DialContext = n.dial
-				tr.Proxy = nil
+			tr, ok := c.Transport.(*http.Transport)
+			if !ok { // it would leave the network
+				t.Fatalf("containerd has a transport of type %T", c.Transport)
 			}
+			tr.DialContext = n.dial
+			tr.Proxy = nil
 			return nil
 		},
 	}
