@@ -62,7 +62,7 @@ func TestSchemasPage(t *testing.T) {
 	assert.Error(t, validate("registries.schema.json", registries))
 	assert.Error(t, validate("values.schema.json", map[string]any{"registries": registries}))
 	assert.ErrorContains(t, validate("mirrors.schema.json", map[string]any{"talos": map[string]any{"registryMirrors": mirrors}}),
-		`at '/talos/registryMirrors/ghcr.io/endpoints/0': 'cache.example.com:5000' does not match pattern '^[Hh][Tt][Tt][Pp][Ss]?://'`)
+		`at '/talos/registryMirrors/ghcr.io/endpoints/0': value must be 'a URL that begins with http:// or https:// [endpoint-scheme]'`)
 	text, err := os.ReadFile(filepath.Join(dir, "registries.openapi.yaml"))
 	require.NoError(t, err)
 	assert.True(t, strings.HasPrefix(string(text), "description: "))

@@ -42,6 +42,13 @@ func (c *checker) endpoint(name string, i int, e endpoint) {
 		}
 		return
 	}
+	if strings.Contains(e.u.Host, "%") {
+		// Both take the host as net/url decodes it, and put it as it then is into the URL of a request.
+		c.explained[name] = true
+		c.mirrorProblem(RuleEndpointSyntax, SeverityError, at(),
+			"the IPv6 address has a zone, which no puller can ask: both write the % of it without its escape", "want an address without a zone")
+		return
+	}
 	if s := canonical(e.URL, e.u); s != e.URL {
 		severity, consequence := SeverityWarning, "is not spelled as Talos's documents would have it"
 		if c.inForm() == "documents" {

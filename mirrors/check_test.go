@@ -59,6 +59,8 @@ var endpointCases = []struct {
 	{"https://[fd00::zz]", "endpoint-syntax", ""},
 	{"https://cache.example.com/%zz", "endpoint-syntax", "%25"},
 	{"https://cache.example.com/%", "endpoint-syntax", "%25"},
+	{"https://[fe80::1%25eth0]:5000", "endpoint-syntax", "without a zone"},
+	{"https://[fe80::1%2525eth0]", "endpoint-syntax", "without a zone"},
 	{"https://cache..example.com", "endpoint-syntax", ""},
 	{"https://$(id).example.com", "endpoint-syntax", ""},
 	{"https://cache,example.com", "endpoint-syntax", ""},

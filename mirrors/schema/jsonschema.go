@@ -17,31 +17,24 @@ func JSONSchema(opts ...Option) map[string]any {
 			"title": "Mirrors by registry",
 			"description": `The endpoints that stand in for a registry. A key is the host, or host:port, as image references have it ("ghcr.io", "docker.io", ` +
 				`"registry.example.com:5000"), or "*" for every registry without a key of its own.`,
-			"type": types("object"),
-			"propertyNames": tree{"allOf": []any{
-				tree{"$comment": "registry-alias: images of Docker Hub have the registry docker.io", "not": tree{"enum": list(aliases)}},
-				either(`^\[`,
-					tree{
-						"$comment": "registry-name: an IPv6 address in brackets, in lower case, and perhaps a port; not one that ends in an IPv4 address and stands for it",
-						"pattern":  ipv6Key, "not": tree{"pattern": mappedKey},
-					},
-					inOrder(nil,
-						"registry-name: host or host:port in lower case, or *; no scheme, no path, no other pattern", hostKey,
-						"registry-name: a port is a number from 1 to 65535", keyPort)),
-			}},
-			"additionalProperties": jsonMirror(o),
+			"type":                 types("object"),
+			"properties":           aliasKeys(),
+			"patternProperties":    tree{registryName: jsonMirror(o), mappedKey: want("under a key that has the IPv6 address in hexadecimal groups", "registry-name"), "@": true},
+			"additionalProperties": want("under a key that is a registry as image references have it: host or host:port in lower case, or *; no scheme, no path, no other pattern", "registry-name"),
+			"if":                   noUserinfo(),
+			"else":                 want("a mapping whose keys hold no credentials: they belong into config, under the host of the endpoint", "registry-name"),
 			"examples":             []any{tree{"ghcr.io": tree{"endpoints": []any{"https://cache.example.com"}}}},
 		},
 		"config": tree{
 			"title": "Credentials and TLS settings by host",
 			"description": `A key is the host of an endpoint exactly as its URL has it, with the port if there is one ("cache.example.com:5000", "[fd00::1]:5000"), ` +
 				`or a registry that is pulled from directly. Docker Hub's is "registry-1.docker.io".`,
-			"type": types("object"),
-			"propertyNames": tree{"allOf": []any{
-				tree{"$comment": "config-key: a host, without scheme and path", "pattern": configKey},
-				tree{"$comment": "tls-wildcard, auth-wildcard: keys are literal", "not": tree{"const": "*"}},
-			}},
-			"additionalProperties": jsonHost(),
+			"type":                 types("object"),
+			"properties":           tree{"*": want("under a key for each host: keys are literal, and * is none", "tls-wildcard, auth-wildcard")},
+			"patternProperties":    tree{configKey: jsonHost(), "@": true},
+			"additionalProperties": want("under a key that is the host of an endpoint, with its port: no scheme, no path, no query, no white space", "config-key"),
+			"if":                   noUserinfo(),
+			"else":                 want("a mapping whose keys hold no credentials: they belong into auth", "config-key"),
 			"examples":             []any{tree{"cache.example.com:5000": tree{"auth": tree{"username": "user", "password": "made-up"}}}},
 		},
 	}, tree{
@@ -56,82 +49,96 @@ func JSONSchema(opts ...Option) map[string]any {
 // aliases are names of Docker Hub that are no registry of its images.
 var aliases = []string{"index.docker.io", "registry-1.docker.io", "hub.docker.com"}
 
+// want is a schema of nothing, the text too, of which a validator says that the value
+// must be this text. It is used instead of what it is about, since what a validator
+// says of a pattern, of a property's name or of not has the value, which may hold a
+// password, or says nothing. It is no constant that is an object, since those are
+// not shown.
+func want(text, rule string) tree {
+	text += " [" + rule + "]"
+	return tree{"const": text, "not": tree{"const": text}}
+}
+
+// aliasKeys are the keys of mirrors that are other names of Docker Hub.
+func aliasKeys() tree {
+	keys := tree{}
+	for _, name := range aliases {
+		keys[name] = want("under the key docker.io, which images of Docker Hub have", "registry-alias")
+	}
+	return keys
+}
+
+// noUserinfo is a mapping without an @ in its keys. The others are not looked into,
+// since a validator shows the keys on the way to a mistake.
+func noUserinfo() tree { return tree{"patternProperties": tree{"@": false}} }
+
 // types is a type that may be null: what is null counts as not there.
 func types(t string) []any { return []any{t, "null"} }
-
-func list(texts []string) (l []any) {
-	for _, t := range texts {
-		l = append(l, t)
-	}
-	return l
-}
 
 // has is that a property is there with this value.
 func has(property string, value any) tree {
 	return tree{"required": []any{property}, "properties": tree{property: tree{"const": value}}}
 }
 
-// inOrder is a string with these patterns, of which a validator names the first that
-// does not match. They come in pairs: what a pattern is about, and the pattern.
-func inOrder(last tree, patterns ...string) tree {
-	for i := len(patterns) - 2; i >= 0; i -= 2 {
-		s := tree{"$comment": patterns[i], "pattern": patterns[i+1]}
+// step is a condition, and what is said where it does not hold.
+type step struct{ condition, otherwise tree }
+
+func matching(pattern, text, rule string) step {
+	return step{tree{"pattern": pattern}, want(text, rule)}
+}
+
+// inOrder is a schema of steps, of which the first that does not hold is said, and of
+// one that holds for what they hold for.
+func inOrder(last tree, steps ...step) tree {
+	for i := len(steps) - 1; i >= 0; i-- {
+		s := tree{"if": steps[i].condition, "else": steps[i].otherwise}
 		if last != nil {
-			s["if"], s["then"] = tree{"pattern": patterns[i+1]}, last
+			s["then"] = last
 		}
 		last = s
 	}
 	return last
 }
 
-// either is one of two schemas, by a pattern.
-func either(pattern string, then, otherwise tree) tree {
-	return tree{"if": tree{"pattern": pattern}, "then": then, "else": otherwise}
+// either is one of two schemas, by a condition.
+func either(condition, then, otherwise tree) tree {
+	return tree{"if": condition, "then": then, "else": otherwise}
+}
+
+func property(name string, s tree) tree { return tree{"properties": tree{name: s}} }
+
+// jsonMirrorRules is what a mirror says with several of its fields.
+func jsonMirrorRules(o options) tree {
+	// Strings have the overridePath of the mirror, objects may have their own.
+	project := tree{"if": tree{"type": "string", "pattern": projectPath},
+		"then": want("a URL beside overridePath: true, since its path has /v2 inside, and a node would append another", "endpoint-path")}
+	overridden := inOrder(nil, matching(overriddenPath, "a URL with /v2 in its path, since overridePath keeps it from being appended", "override-path"))
+	contrary := func(value bool, text string) tree {
+		return tree{"if": tree{"const": value}, "then": want(text, "override-conflict")}
+	}
+	items := func(s tree) tree { return property("endpoints", tree{"items": s}) }
+
+	none := tree{"type": types("array"), "maxItems": int64(0)}
+	whole := merged(overridden, tree{"properties": tree{"url": overridden, "overridePath": contrary(false, "true, as that of its mirror, or absent")}})
+	s := either(has("overridePath", true),
+		either(property("endpoints", none),
+			property("overridePath", want("absent where there is no endpoint", "override-conflict")),
+			items(whole)),
+		either(has("overridePath", false),
+			items(merged(project, tree{"properties": tree{"url": project, "overridePath": contrary(true, "false, as that of its mirror, or absent")}})),
+			items(either(tree{"type": "string"}, project,
+				either(has("overridePath", true), property("url", overridden), property("url", project))))))
+	if o.imageCache {
+		return s
+	}
+	return either(
+		tree{"required": []any{"skipFallback"}, "properties": tree{"skipFallback": tree{"const": true}, "endpoints": none}},
+		property("skipFallback", want("false where there is no endpoint: machined then refuses to pull, and containerd goes to the registry itself", "skip-fallback-alone")),
+		s)
 }
 
 func jsonMirror(o options) tree {
-	someEndpoints := func(items tree) tree {
-		endpoints := tree{"type": "array", "minItems": int64(1)}
-		if items != nil {
-			endpoints["items"] = items
-		}
-		return tree{"required": []any{"endpoints"}, "properties": tree{"endpoints": endpoints}}
-	}
-	// Strings have the overridePath of the mirror, objects may have their own.
-	project := tree{"$comment": "endpoint-path: /v2/ inside the path wants overridePath: true", "not": tree{"type": "string", "pattern": projectPath}}
-	overridden := tree{"$comment": "override-path: overridePath wants /v2 in the path", "pattern": overriddenPath}
-	own := has("overridePath", true)
-	url := func(s tree) tree { return tree{"properties": tree{"url": s}} }
-
-	all := []any{
-		tree{
-			"$comment": "override-conflict: overridePath of the mirror is that of each endpoint, and needs one",
-			"if":       has("overridePath", true),
-			"then": someEndpoints(tree{"allOf": []any{
-				overridden, url(overridden),
-				tree{"properties": tree{"overridePath": tree{"not": tree{"const": false}}}},
-			}}),
-			"else": tree{"properties": tree{"endpoints": tree{"items": tree{"allOf": []any{
-				project,
-				tree{"if": own, "then": url(overridden), "else": url(project)},
-			}}}}},
-		},
-		tree{
-			"$comment": "override-conflict: overridePath of an endpoint against that of its mirror",
-			"if":       has("overridePath", false),
-			"then": tree{"properties": tree{"endpoints": tree{"items": tree{
-				"properties": tree{"overridePath": tree{"not": tree{"const": true}}},
-			}}}},
-		},
-	}
-	if !o.imageCache {
-		all = append(all, tree{
-			"$comment": "skip-fallback-alone: without an endpoint machined refuses to pull, and containerd goes to the upstream",
-			"if":       has("skipFallback", true),
-			"then":     someEndpoints(nil),
-		})
-	}
-	return object(tree{
+	return merged(object(tree{
 		"endpoints": tree{
 			"title":       "Endpoints, tried in order",
 			"description": "Absolute URLs, or objects with url and overridePath, each URL once. Credentials and TLS settings of their hosts stand in config.",
@@ -156,21 +163,22 @@ func jsonMirror(o options) tree {
 	}, tree{
 		"title":                "Mirror of a registry",
 		"additionalProperties": false,
-		"allOf":                all,
-	})
+	}), jsonMirrorRules(o))
 }
 
 func jsonEndpoint() tree {
-	const portText = "endpoint-syntax: a port is a number from 1 to 65535"
-	host := either(`^[^/?#]*//\[`,
-		inOrder(nil, "endpoint-syntax: an IPv6 address in brackets", ipv6Authority, portText, ipv6Port),
-		inOrder(nil, "endpoint-syntax: a name or an IPv4 address; an IPv6 address in brackets", hostAuthority, portText, hostPort))
+	port := func(pattern string) step {
+		return matching(pattern, "a URL whose port is a number from 1 to 65535", "endpoint-syntax")
+	}
+	host := either(tree{"pattern": `^[^/?#]*//\[`},
+		inOrder(nil, matching(ipv6Authority, "a URL whose brackets hold an IPv6 address, without a zone", "endpoint-syntax"), port(ipv6Port)),
+		inOrder(nil, matching(hostAuthority, "a URL with a host: a name, an IPv4 address, or an IPv6 address in brackets", "endpoint-syntax"), port(hostPort)))
 	url := inOrder(host,
-		"endpoint-scheme: http:// or https:// comes first", endpointScheme,
-		"endpoint-userinfo: credentials belong into config, under the host", endpointUserinfo,
-		"endpoint-query: no query and no fragment", endpointQuery,
-		"endpoint-syntax: no white space and no control characters", endpointText,
-		"endpoint-syntax: two hexadecimal digits behind each %", endpointEscapes,
+		matching(endpointScheme, "a URL that begins with http:// or https://", "endpoint-scheme"),
+		matching(endpointUserinfo, "a URL without credentials: they belong into config, under the host", "endpoint-userinfo"),
+		matching(endpointQuery, "a URL without query and fragment", "endpoint-query"),
+		matching(endpointText, "a URL without white space and control characters", "endpoint-syntax"),
+		matching(endpointEscapes, "a URL with two hexadecimal digits behind each %", "endpoint-syntax"),
 	)
 	described := tree{
 		"title":       "URL of the registry's API",
@@ -218,10 +226,25 @@ func jsonAuth() tree {
 	secret := func(title, description string) tree {
 		return tree{"title": title, "description": description, "type": types("string")}
 	}
-	some, none := tree{"type": "string", "minLength": int64(1)}, tree{"maxLength": int64(0)} // null is none
-	auth := secret("Both in one", "Base64 of user:password, as docker's config.json has it.")
-	auth["pattern"] = authBase64
-	auth["$comment"] = "auth-encoding"
+	some := func(names ...string) tree { // they are there, and not empty
+		var required []any
+		properties := tree{}
+		for _, name := range names {
+			required = append(required, name)
+			properties[name] = tree{"type": "string", "minLength": int64(1)}
+		}
+		return tree{"required": required, "properties": properties}
+	}
+	anyOf := func(all ...tree) tree {
+		var list []any
+		for _, s := range all {
+			list = append(list, s)
+		}
+		return tree{"anyOf": list}
+	}
+	user := anyOf(some("username"), some("password"))
+	auth := merged(secret("Both in one", "Base64 of user:password, as docker's config.json has it."),
+		inOrder(nil, matching(authBase64, "base64 of user:password", "auth-encoding")))
 	return object(tree{
 		"username":      tree{"title": "User name", "description": "Beside it: password.", "type": types("string")},
 		"password":      secret("Password", "Beside it: username."),
@@ -232,34 +255,34 @@ func jsonAuth() tree {
 		"description":          "One of: username and password; identityToken; auth.",
 		"type":                 types("object"),
 		"additionalProperties": false,
-		"$comment":             "auth-incomplete, auth-conflict",
-		"anyOf": []any{
-			tree{"title": "username and password", "required": []any{"username", "password"},
-				"properties": tree{"username": some, "password": some, "auth": none, "identityToken": none}},
-			tree{"title": "identityToken", "required": []any{"identityToken"},
-				"properties": tree{"identityToken": some, "username": none, "password": none, "auth": none}},
-			tree{"title": "auth", "required": []any{"auth"},
-				"properties": tree{"auth": some, "username": none, "password": none, "identityToken": none}},
-			tree{"title": "null", "type": "null"},
-		},
+		"if":                   tree{"type": "object"},
+		"then": inOrder(nil,
+			step{tree{"not": anyOf(merged(user, some("identityToken")), merged(user, some("auth")), some("identityToken", "auth"))},
+				want("one of these alone: username and password; identityToken; auth", "auth-conflict")},
+			step{anyOf(some("username", "password"), some("identityToken"), some("auth")),
+				want("one of these, and not empty: username and password; identityToken; auth", "auth-incomplete")},
+		),
 	})
 }
 
 func jsonTLS() tree {
-	pem := func(title, description string, more tree) tree {
-		return merged(tree{"title": title, "description": description + " PEM, or base64 of PEM.", "$comment": "pem-invalid", "pattern": pemText}, more)
+	pem := func(title, description string, kind any, steps ...step) tree {
+		steps = append(steps, matching(pemText, "PEM, or base64 of PEM", "pem-invalid"))
+		return merged(tree{"title": title, "description": description + " PEM, or base64 of PEM.", "type": kind}, inOrder(nil, steps...))
+	}
+	beside := func(what string) step {
+		return step{tree{"minLength": int64(1)}, want(what, "client-identity")}
 	}
 	return object(tree{
-		"ca": pem("CA certificates", "The certificates that the host's certificate is verified with.", tree{"type": types("string")}),
+		"ca": pem("CA certificates", "The certificates that the host's certificate is verified with.", types("string")),
 		"clientIdentity": object(tree{
-			"crt": pem("Client certificate", "What the node shows the host.", tree{"type": "string", "minLength": int64(1)}),
-			"key": pem("Private key", "The key of crt, not encrypted.", tree{"type": "string", "minLength": int64(1)}),
+			"crt": pem("Client certificate", "What the node shows the host.", "string", beside("the certificate of key")),
+			"key": pem("Private key", "The key of crt, not encrypted.", "string", beside("the key of crt")),
 		}, tree{
 			"title":                "Client certificate and key",
 			"type":                 types("object"),
 			"required":             []any{"crt", "key"},
 			"additionalProperties": false,
-			"$comment":             "client-identity",
 		}),
 		"insecureSkipVerify": tree{
 			"title":       "Do not verify the host's certificate",

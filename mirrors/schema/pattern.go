@@ -15,9 +15,6 @@ const (
 	// hostName is letters, digits, - and _, or beyond ASCII, with single dots in between and perhaps one behind.
 	hostName = `[^\x00-,./:-@\[-\^` + "`" + `{-\x7f]+(?:\.[^\x00-,./:-@\[-\^` + "`" + `{-\x7f]+)*\.?`
 
-	// zone is what Go's net/url takes behind an IPv6 address, %25 first.
-	zone = `(?:%25(?:[^\x00- #%/?@\[-\^` + "`" + `{-}\x7f]|\[|%(?:2[0-24-9a-eA-E]|3[0-9a-eA-E]|4[1-9a-fA-F]|5[0-9abdfABDF]|6[1-9a-fA-F]|7[0-9aeAE]))*)?`
-
 	label = `[a-z0-9](?:[a-z0-9\-]*[a-z0-9])?`
 
 	// endpointScheme is the rule endpoint-scheme, and so on.
@@ -80,7 +77,7 @@ const (
 )
 
 var (
-	ipv6Authority = `^[^/?#]*//\[` + ipv6(`[0-9A-Fa-f]{1,4}`) + zone + `\](?::[^:/?#]*)?(?:[/?#]|$)`
+	ipv6Authority = `^[^/?#]*//\[` + ipv6(`[0-9A-Fa-f]{1,4}`) + `\](?::[^:/?#]*)?(?:[/?#]|$)`
 	ipv6Key       = `^\[` + ipv6(`[0-9a-f]{1,4}`) + `\](?::` + port + `)?$`
 	registryName  = `^(?:\*|(?:` + label + `(?:\.` + label + `)+|localhost|\[` + ipv6(`[0-9a-f]{1,4}`) + `\])(?::` + port + `)?|` + label + `:` + port + `)$`
 )

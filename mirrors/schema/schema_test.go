@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"gopkg.in/yaml.v3"
@@ -85,8 +87,8 @@ func spoil(v any) {
 // keyword that draft-07 does not have or a CRD may not have, and no reference.
 func TestKeywords(t *testing.T) {
 	known := map[string][]string{
-		"JSON": {"$schema", "$id", "$comment", "title", "description", "examples", "default", "type", "enum", "const", "allOf", "anyOf", "not", "if", "then", "else",
-			"properties", "required", "additionalProperties", "propertyNames", "items", "minItems", "uniqueItems", "minLength", "maxLength", "pattern"},
+		"JSON": {"$schema", "$id", "$comment", "title", "description", "examples", "default", "type", "const", "anyOf", "not", "if", "then", "else",
+			"properties", "patternProperties", "required", "additionalProperties", "items", "maxItems", "uniqueItems", "minLength", "pattern"},
 		"OpenAPI": {"description", "type", "properties", "required", "additionalProperties", "items", "maxItems", "minLength", "maxLength", "maxProperties", "pattern",
 			"x-kubernetes-validations", "x-kubernetes-map-type", "x-kubernetes-list-type"},
 	}
@@ -103,7 +105,7 @@ func TestKeywords(t *testing.T) {
 					}
 					switch {
 					case !names && slices.Contains([]string{"examples", "enum", "const", "default", "x-kubernetes-validations"}, k): // values
-					case !names && k == "properties":
+					case !names && (k == "properties" || k == "patternProperties"):
 						walk(e, true)
 					default:
 						walk(e, false)
@@ -183,6 +185,84 @@ func TestSamples(t *testing.T) {
 	}
 }
 
+// What a validator says of a mistake has no value of the instance: it may be a secret,
+// also where it stands at a wrong place. It says the rule instead.
+func TestMessages(t *testing.T) {
+	j := newJudges(t, nil, nil)
+	secrets := 0
+	for _, s := range samples(t) {
+		instance, ok := instanceOf(encoded(t, s.Input))
+		require.True(t, ok)
+		for name, v := range map[string]*jsonschema.Schema{"2020-12": j.twice, "draft-07": j.older} {
+			err := v.Validate(map[string]any{"registries": instance})
+			if err == nil {
+				continue
+			}
+			if strings.Contains(encoded(t, s.Input), "made-up") {
+				secrets++
+			}
+			assert.NotContains(t, err.Error(), "made-up", "%s, %s", s.Name, name)
+			for _, line := range strings.Split(err.Error(), "\n")[1:] { // the first names the schema
+				assert.Regexp(t, `value must be '.*'$|got \w+, want |missing property|additional properties|are equal|validation failed`, line, "%s, %s", s.Name, name)
+			}
+		}
+	}
+	assert.Greater(t, secrets, 20)
+}
+
+// A text that the schema wants in its messages is no way to be taken.
+func TestWantedTexts(t *testing.T) {
+	j := newJudges(t, nil, nil)
+	n := newTally()
+	var texts []string
+	var walk func(v any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			if s, ok := v["const"].(string); ok {
+				texts = append(texts, s)
+			}
+			for _, e := range v {
+				walk(e)
+			}
+		case []any:
+			for _, e := range v {
+				walk(e)
+			}
+		}
+	}
+	walk(schema.JSONSchema())
+	require.Greater(t, len(texts), 20)
+	rules := mirrors.Rules()
+	for _, text := range texts {
+		_, names, ok := strings.Cut(strings.TrimSuffix(text, "]"), " [")
+		require.True(t, ok, text)
+		for _, name := range strings.Split(names, ", ") {
+			assert.True(t, slices.ContainsFunc(rules, func(r mirrors.Rule) bool { return r.Name == name }), text)
+		}
+		host := map[string]any{"tls": map[string]any{"ca": text}}
+		for _, instance := range []any{
+			text,
+			map[string]any{"mirrors": text}, map[string]any{"config": text},
+			map[string]any{"mirrors": map[string]any{"ghcr.io": text}}, map[string]any{"mirrors": map[string]any{"hub.docker.com": text}},
+			map[string]any{"mirrors": map[string]any{"x": text}}, map[string]any{"mirrors": map[string]any{"ghcr.io": map[string]any{"endpoints": text}}},
+			map[string]any{"mirrors": map[string]any{"ghcr.io": map[string]any{"endpoints": []any{text}}}},
+			map[string]any{"mirrors": map[string]any{"ghcr.io": map[string]any{"endpoints": []any{text}, "overridePath": true}}},
+			map[string]any{"mirrors": map[string]any{"ghcr.io": map[string]any{"endpoints": []any{map[string]any{"url": text}}}}},
+			map[string]any{"mirrors": map[string]any{"ghcr.io": map[string]any{"overridePath": text}}},
+			map[string]any{"mirrors": map[string]any{"ghcr.io": map[string]any{"skipFallback": text}}},
+			map[string]any{"config": map[string]any{"m": text}}, map[string]any{"config": map[string]any{"*": text}}, map[string]any{"config": map[string]any{"m": map[string]any{"auth": text}}},
+			map[string]any{"config": map[string]any{"m": map[string]any{"auth": map[string]any{"auth": text}}}},
+			map[string]any{"config": map[string]any{"m": host}},
+			map[string]any{"config": map[string]any{"m": map[string]any{"tls": map[string]any{"clientIdentity": map[string]any{"crt": "-----BEGIN x", "key": text}}}}},
+		} {
+			j.compare(t, instance, n)
+		}
+	}
+	assert.Zero(t, n.accepted)
+	assert.Greater(t, n.refused, 300)
+}
+
 // The examples of the rules: what is an error of a rule that the schema states
 // is refused, what is to be written instead is taken.
 func TestRuleExamples(t *testing.T) {
@@ -254,6 +334,9 @@ func patterns(v any) (all []string) {
 		for k, e := range v {
 			if s, ok := e.(string); ok && k == "pattern" {
 				all = append(all, s)
+			}
+			if keys, ok := e.(map[string]any); ok && k == "patternProperties" {
+				all = slices.AppendSeq(all, maps.Keys(keys))
 			}
 			all = append(all, patterns(e)...)
 		}

@@ -2,7 +2,10 @@ package schema_test
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +16,51 @@ import (
 
 	"github.com/mirrorpatch/mirrorpatch/mirrors/schema"
 )
+
+var update = flag.Bool("update", false, "write the golden file")
+
+// What Helm says of each bad sample is in a file, for reading. No value is in it.
+func TestHelmSays(t *testing.T) {
+	text := valuesSchema(t, "")
+	var all strings.Builder
+	n := 0
+	for _, s := range samples(t) {
+		err := install(t, text, map[string]any{"registries": s.Input})
+		if err == nil {
+			continue
+		}
+		n++
+		_, problem, ok := strings.Cut(err.Error(), "nodes:\n")
+		if !ok {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimSpace(problem), "\n")
+		if strings.Contains(problem, "\n ") {
+			t.Errorf("%s: an alternative is shown with its parts: %s", s.Name, problem)
+		}
+		slices.Sort(lines) // Helm goes through mappings in no order
+		fmt.Fprintf(&all, "%s\n%s\n\n", s.Name, strings.Join(lines, "\n"))
+		if strings.Contains(problem, "made-up") {
+			t.Errorf("%s: a secret is in %s", s.Name, problem)
+		}
+	}
+	if n < 45 {
+		t.Errorf("%d refused", n)
+	}
+	const file = "testdata/helm.golden"
+	if *update {
+		if err := os.WriteFile(file, []byte(all.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	golden, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(golden) != all.String() {
+		t.Errorf("run go test -run TestHelmSays -update, and read the difference:\n%s", all.String())
+	}
+}
 
 // valuesSchema is that of a chart with the registries, and with mirrors alone.
 func valuesSchema(t *testing.T, draft string) []byte {
