@@ -21,6 +21,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/mirrorpatch/mirrorpatch/internal/e2e/servers"
+	"github.com/mirrorpatch/mirrorpatch/internal/e2e/servers/verdict"
 	"github.com/mirrorpatch/mirrorpatch/mirrors"
 	"github.com/mirrorpatch/mirrorpatch/mirrors/schema"
 )
@@ -257,16 +258,17 @@ func TestSamples(t *testing.T) {
 			t.Errorf("docs/schemas.md does not say %q", problem)
 		}
 	}
-	t.Logf("%d taken, %d refused", taken, refused)
 	if taken < 8 || refused < 35 {
 		t.Errorf("%d taken, %d refused", taken, refused)
 	}
+	verdict.Proved(t, "kube-apiserver 1.36.3 takes %d good samples, and refuses %d bad ones with their message", taken, refused)
 }
 
 // The server shows the value of a string that a rule or a pattern refuses. So what may
 // be a secret, in a wrong place, is judged where no value is shown.
 func TestNoSecretIsShown(t *testing.T) {
 	s := start(t)
+	refused := 0
 	for _, spec := range []any{
 		one("ghcr.io", "https://user:made-up@cache.example.com/ /%zz?x", "m"),
 		one("ghcr.io", "user:made-up", "m"),
@@ -281,8 +283,11 @@ func TestNoSecretIsShown(t *testing.T) {
 			t.Errorf("%v is taken", spec)
 		case strings.Contains(said, "made-up"):
 			t.Errorf("a secret is in %q", said)
+		default:
+			refused++
 		}
 	}
+	verdict.Proved(t, "kube-apiserver 1.36.3 refuses %d objects with a secret where it does not belong, and shows none", refused)
 }
 
 // largest is an object at all of the maxima, made so that the rules have the most to do.
@@ -337,6 +342,7 @@ func TestMaxima(t *testing.T) {
 		v, _ := m.(map[string]any)[key].(map[string]any)
 		return key, v
 	}
+	above := 0
 	for name, change := range map[string]struct {
 		do   func(spec map[string]any)
 		said string
@@ -369,8 +375,10 @@ func TestMaxima(t *testing.T) {
 			if said := s.create(t, spec); !strings.Contains(said, change.said) {
 				t.Errorf("%.3000s", said)
 			}
+			above++
 		})
 	}
+	verdict.Proved(t, "kube-apiserver 1.36.3 takes an object at all of the maxima, and refuses %d that are above one", above)
 }
 
 // errorsOf is what a controller finds wrong with the object.
@@ -614,6 +622,7 @@ func TestAgreement(t *testing.T) {
 			t.Errorf("%s was found %d times", rule, byRule[rule])
 		}
 	}
+	verdict.Proved(t, "of the inputs of Decode, the hostile texts and generated objects, kube-apiserver 1.36.3 takes %d and refuses %d in which Check finds an error, and %d that are too large", taken, refused, large)
 }
 
 func one(registry, url, host string) any {

@@ -14,6 +14,7 @@ import (
 	"helm.sh/helm/v3/pkg/chartutil"
 	sigsyaml "sigs.k8s.io/yaml"
 
+	"github.com/mirrorpatch/mirrorpatch/internal/e2e/servers/verdict"
 	"github.com/mirrorpatch/mirrorpatch/mirrors/schema"
 )
 
@@ -60,6 +61,7 @@ func TestHelmSays(t *testing.T) {
 	if string(golden) != all.String() {
 		t.Errorf("run go test -run TestHelmSays -update, and read the difference:\n%s", all.String())
 	}
+	verdict.Proved(t, "what Helm 3.22.0 says of %d bad samples is that of the golden file, without a value", n)
 }
 
 // valuesSchema is that of a chart with the registries, and with mirrors alone.
@@ -106,6 +108,7 @@ func install(t *testing.T, valuesSchema []byte, values map[string]any) error {
 // Helm takes the good samples and refuses the bad ones, by the values.schema.json of a
 // chart, whatever draft it names.
 func TestHelm(t *testing.T) {
+	takenByAll, refusedByAll := 0, 0
 	extents := map[string]schema.Extent{}
 	for _, c := range schema.Coverages() {
 		extents[c.Rule] = c.JSON.Extent
@@ -141,7 +144,7 @@ func TestHelm(t *testing.T) {
 			if taken < 10 || refused < 40 {
 				t.Errorf("%d taken, %d refused", taken, refused)
 			}
-			t.Logf("%d taken, %d refused", taken, refused)
+			takenByAll, refusedByAll = takenByAll+taken, refusedByAll+refused
 		})
 	}
 
@@ -173,4 +176,5 @@ func TestHelm(t *testing.T) {
 	if err := chartutil.ValidateAgainstSchema(c, sample); err == nil {
 		t.Error("a NUL is taken")
 	}
+	verdict.Proved(t, "in four values.schema.json, Helm 3.22.0 takes %d samples and refuses %d, each as the coverage of its rule states", takenByAll, refusedByAll)
 }
