@@ -40,7 +40,7 @@ type rig struct {
 }
 
 // namespaces are those of the tests: the manager is told of all at its start.
-var namespaces = []string{"converge", "appear", "secrets", "invalid", "conflict", "foreign", "immutable", "rights", "admission"}
+var namespaces = []string{"converge", "appear", "secrets", "invalid", "conflict", "foreign", "immutable", "rights", "admission", "unreachable"}
 
 var (
 	once    sync.Once

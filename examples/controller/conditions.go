@@ -32,12 +32,13 @@ func message(lines ...string) string {
 	return text
 }
 
-// conclude sets one condition.
+// conclude sets one condition, for the present generation.
 func conclude(m *v1alpha1.RegistryMirrors, kind string, status bool, reason, text string) {
 	c := metav1.Condition{Type: kind, Status: metav1.ConditionFalse, Reason: reason, Message: text, ObservedGeneration: m.Generation}
 	if status {
 		c.Status = metav1.ConditionTrue
 	}
+	m.Status.ObservedGeneration = m.Generation
 	meta.SetStatusCondition(&m.Status.Conditions, c)
 }
 

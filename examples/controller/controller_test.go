@@ -32,6 +32,7 @@ import (
 	"github.com/mirrorpatch/mirrorpatch/configpatch"
 	"github.com/mirrorpatch/mirrorpatch/examples/controller/api/v1alpha1"
 	"github.com/mirrorpatch/mirrorpatch/examples/controller/talosconfigtemplate"
+	"github.com/mirrorpatch/mirrorpatch/internal/e2e/servers"
 	"github.com/mirrorpatch/mirrorpatch/internal/e2e/servers/verdict"
 	"github.com/mirrorpatch/mirrorpatch/mirrors"
 )
@@ -563,6 +564,94 @@ func TestImmutable(t *testing.T) {
 	})
 	assert.Empty(t, patchesOf(r.read(t, worker)))
 	verdict.Proved(t, "a webhook that keeps spec as it is is reported, and its exemption is enough")
+}
+
+// TestUnreachable: a webhook that does not answer fails one template; the others get
+// the spec, the status says so in the same round, and a deletion waits for that one.
+func TestUnreachable(t *testing.T) {
+	const ns = "unreachable"
+	r := start(t)
+	ports, err := servers.FreePorts(1)
+	require.NoError(t, err)
+	r.create(t, secret(ns, "login", login()))
+	first := template("v1beta1", ns, "aaa", map[string]any{"generateType": "worker"})
+	last := template("v1beta1", ns, "zzz", map[string]any{"generateType": "worker"})
+	shared := template("v1beta1", ns, "shared", map[string]any{"generateType": "worker"})
+	shared.SetLabels(nil)
+	for _, o := range []*unstructured.Unstructured{first, last, shared} {
+		r.create(t, o)
+	}
+	m := registryMirrors(ns, "cache")
+	r.create(t, m)
+	r.condition(t, m, v1alpha1.Ready, v1alpha1.ReasonConverged)
+
+	gate := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
+		"metadata": map[string]any{"name": "unreachable"},
+		"webhooks": []any{map[string]any{
+			"name": "dead.example.com", "sideEffects": "None", "admissionReviewVersions": []any{"v1"}, "failurePolicy": "Fail",
+			"clientConfig":      map[string]any{"url": fmt.Sprintf("https://127.0.0.1:%d/", ports[0])},
+			"matchConditions":   []any{map[string]any{"name": "one", "expression": `object.metadata.name == "aaa"`}},
+			"namespaceSelector": map[string]any{"matchLabels": map[string]any{"kubernetes.io/metadata.name": ns}},
+			"rules":             []any{map[string]any{"apiGroups": []any{"bootstrap.cluster.x-k8s.io"}, "apiVersions": []any{"v1beta1"}, "operations": []any{"UPDATE"}, "resources": []any{"talosconfigtemplates"}}},
+		}},
+	}}
+	r.create(t, gate)
+	removed := false
+	open := func() {
+		if !removed {
+			removed = true
+			require.NoError(t, r.client.Delete(context.Background(), gate))
+		}
+	}
+	defer open()
+	eventually(t, func() error { // the server takes its time to notice the webhook
+		if err := r.client.Update(t.Context(), r.read(t, first), client.DryRunAll); !apierrors.IsInternalError(err) {
+			return fmt.Errorf("it is not asked yet: %v", err)
+		}
+		return nil
+	})
+
+	want := setOfSample(password)
+	want.Mirrors = map[string]mirrors.Mirror{"ghcr.io": {Endpoints: []mirrors.Endpoint{{URL: "https://cache.internal:5000"}}}}
+	change(t, r, m, func(m *v1alpha1.RegistryMirrors) { m.Spec.Mirrors = want.Mirrors })
+	assert.Equal(t, "1 of 2 templates have the registries\naaa: the API server refuses it: InternalError, failed calling webhook \"dead.example.com\"",
+		r.condition(t, m, v1alpha1.Ready, v1alpha1.ReasonFailed).Message)
+	r.condition(t, m, v1alpha1.Valid, v1alpha1.ReasonAccepted)
+	r.has(t, last, want)
+	r.has(t, first, setOfSample(password))
+
+	// What it lets go of fails in the same way.
+	change(t, r, m, func(m *v1alpha1.RegistryMirrors) {
+		m.Spec.Templates = v1alpha1.TemplateSelector{Names: []string{"zzz", "shared"}}
+	})
+	assert.Equal(t, "2 of 3 templates have the registries\naaa: not selected any more, and not removed from it: the API server refuses it: InternalError, failed calling webhook \"dead.example.com\"",
+		r.condition(t, m, v1alpha1.Ready, v1alpha1.ReasonFailed).Message)
+	r.has(t, shared, want)
+
+	// A deletion bumps the generation, on which the watch of rivals relies.
+	require.NoError(t, r.client.Get(t.Context(), client.ObjectKeyFromObject(m), m))
+	generation := m.Generation
+	require.NoError(t, r.client.Delete(t.Context(), m))
+	deleting := r.condition(t, m, v1alpha1.Ready, v1alpha1.ReasonDeleting)
+	assert.Equal(t, "not removed yet from:\naaa: the API server refuses it: InternalError, failed calling webhook \"dead.example.com\"", deleting.Message)
+	assert.Greater(t, deleting.ObservedGeneration, generation)
+	r.has(t, last, mirrors.Set{})
+	r.has(t, first, setOfSample(password))
+	assert.NotContains(t, r.logged.String(), password)
+
+	open()
+	eventually(t, func() error {
+		change(t, r, last, func(o *unstructured.Unstructured) { // a new round, without the wait for it
+			o.SetAnnotations(map[string]string{"example.com/touched": o.GetResourceVersion()})
+		})
+		if err := r.client.Get(t.Context(), client.ObjectKeyFromObject(m), m); !apierrors.IsNotFound(err) {
+			return fmt.Errorf("still there: %v", err)
+		}
+		return nil
+	})
+	r.has(t, first, mirrors.Set{})
+	verdict.Proved(t, "a webhook that does not answer fails its template alone, and is reported at once, by a deletion too")
 }
 
 // TestRights: the manager was refused nothing, and asked everything that it may.

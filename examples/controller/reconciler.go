@@ -31,8 +31,8 @@ const Finalizer = "mirrorpatch.example.com/templates"
 // fieldOwner is the field manager of what the controller writes.
 const fieldOwner = client.FieldOwner("mirrorpatch-controller")
 
-// again is after how long a template is tried again that the API server refused:
-// what refuses it is not watched.
+// again is after how long a template is tried again that the API server refused,
+// and the longest delay after a failure: what is behind either is not watched.
 const again = time.Minute
 
 // Reconciler keeps the TalosConfigTemplates that a RegistryMirrors selects as
@@ -56,36 +56,51 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	} else {
 		result, err = r.remove(ctx, &m)
 	}
-	if errors.Is(err, errStale) {
-		return ctrl.Result{RequeueAfter: 100 * time.Millisecond}, nil
-	}
-	if err != nil || !controllerutil.ContainsFinalizer(&m, Finalizer) { // without it, the object is gone
+	// What could not be done is in the status, and err is for the next try. Of stale
+	// objects nothing is said: the watch that brings the new ones brings the next round.
+	if errors.Is(err, errStale) || equality.Semantic.DeepEqual(before.Status, m.Status) {
 		return result, err
 	}
-	m.Status.ObservedGeneration = m.Generation
-	if !equality.Semantic.DeepEqual(before.Status, m.Status) {
-		base := m.DeepCopy()
-		base.Status = before.Status
-		err = client.IgnoreNotFound(r.Status().Patch(ctx, &m, client.MergeFrom(base), fieldOwner))
-	}
-	return result, said(err)
+	base := m.DeepCopy()
+	base.Status = before.Status
+	failed := client.IgnoreNotFound(r.Status().Patch(ctx, &m, client.MergeFrom(base), fieldOwner))
+	return result, errors.Join(err, said(failed))
 }
 
-// outcome is what became of one template; err is nil for a good one. It is not
-// an error of the controller: the condition has it.
+// outcome is what became of one template; err is nil for a good one.
 type outcome struct {
 	name string
 	err  error
 }
 
+// pending returns, joined, what is to be tried again with a growing delay, and
+// how long to wait otherwise: zero for as long as nothing changes.
+func pending(outcomes []outcome) (result ctrl.Result, err error) {
+	var failures []error
+	for _, o := range outcomes {
+		if refusal := (*refusal)(nil); errors.As(o.err, &refusal) {
+			result.RequeueAfter = again
+		}
+		if failure := (*failure)(nil); errors.As(o.err, &failure) {
+			failures = append(failures, fmt.Errorf("TalosConfigTemplate %s: %w", o.name, failure))
+		}
+	}
+	return result, errors.Join(failures...)
+}
+
 // converge writes the spec to every template that it selects, and removes it from
-// those that it no longer selects.
+// those that it no longer selects. A template that fails does not stop the others.
 func (r *Reconciler) converge(ctx context.Context, m *v1alpha1.RegistryMirrors) (result ctrl.Result, err error) {
 	if !controllerutil.ContainsFinalizer(m, Finalizer) {
 		original := m.DeepCopy()
 		controllerutil.AddFinalizer(m, Finalizer)
 		if err := r.Patch(ctx, m, client.MergeFromWithOptions(original, client.MergeFromWithOptimisticLock{}), fieldOwner); err != nil {
-			return result, unlessStale(err)
+			if apierrors.IsNotFound(err) {
+				return result, nil
+			}
+			err = unlessStale(err)
+			conclude(m, v1alpha1.Ready, false, v1alpha1.ReasonFailed, "nothing is written, since the finalizer is not: "+err.Error())
+			return result, err
 		}
 	}
 	secrets, err := r.secrets(ctx, m)
@@ -115,19 +130,11 @@ func (r *Reconciler) converge(ctx context.Context, m *v1alpha1.RegistryMirrors) 
 		case selects(m.Spec.Templates, template) && len(others) > 0:
 			conflicts = append(conflicts, fmt.Sprintf("%s: selected by RegistryMirrors %s too; it keeps what it has", template.GetName(), strings.Join(others, ", ")))
 		case selects(m.Spec.Templates, template):
-			refused, err := r.write(ctx, template, desired.Converge)
-			if err != nil {
-				return result, unlessStale(err)
-			}
-			outcomes = append(outcomes, outcome{template.GetName(), refused})
+			outcomes = append(outcomes, outcome{template.GetName(), r.write(ctx, template, desired.Converge)})
 		case len(others) > 0: // theirs now
 		default:
-			refused, err := r.write(ctx, template, func(t talosconfigtemplate.Template) (talosconfigtemplate.Template, error) { return t.Remove(m.Name) })
-			if err != nil {
-				return result, unlessStale(err)
-			}
-			if refused != nil {
-				outcomes = append(outcomes, outcome{template.GetName(), fmt.Errorf("not selected any more, and not removed from it: %w", refused)})
+			if err := r.write(ctx, template, remover(m.Name)); err != nil {
+				outcomes = append(outcomes, outcome{template.GetName(), fmt.Errorf("not selected any more, and not removed from it: %w", err)})
 			}
 		}
 	}
@@ -136,11 +143,17 @@ func (r *Reconciler) converge(ctx context.Context, m *v1alpha1.RegistryMirrors) 
 			outcomes = append(outcomes, outcome{name, errors.New("there is no TalosConfigTemplate of this name")})
 		}
 	}
-	return report(m, outcomes, conflicts), nil
+	report(m, outcomes, conflicts)
+	return pending(outcomes)
+}
+
+// remover takes an owner's part out of a template.
+func remover(owner string) func(talosconfigtemplate.Template) (talosconfigtemplate.Template, error) {
+	return func(t talosconfigtemplate.Template) (talosconfigtemplate.Template, error) { return t.Remove(owner) }
 }
 
 // report sets Ready.
-func report(m *v1alpha1.RegistryMirrors, outcomes []outcome, conflicts []string) (result ctrl.Result) {
+func report(m *v1alpha1.RegistryMirrors, outcomes []outcome, conflicts []string) {
 	good, lines := 0, conflicts
 	for _, o := range outcomes {
 		if o.err == nil {
@@ -149,9 +162,6 @@ func report(m *v1alpha1.RegistryMirrors, outcomes []outcome, conflicts []string)
 		}
 		for _, line := range strings.Split(o.err.Error(), "\n") {
 			lines = append(lines, o.name+": "+line)
-		}
-		if refusal := (*refusal)(nil); errors.As(o.err, &refusal) {
-			result.RequeueAfter = again
 		}
 	}
 	total := len(outcomes) + len(conflicts)
@@ -166,7 +176,6 @@ func report(m *v1alpha1.RegistryMirrors, outcomes []outcome, conflicts []string)
 	default:
 		conclude(m, v1alpha1.Ready, true, v1alpha1.ReasonConverged, summary)
 	}
-	return result
 }
 
 // remove takes out of the templates what was written in this name, and then lets
@@ -179,44 +188,46 @@ func (r *Reconciler) remove(ctx context.Context, m *v1alpha1.RegistryMirrors) (r
 	if err != nil {
 		return result, err
 	}
-	var lines []string
+	var outcomes []outcome
+	lines := []string{"not removed yet from:"}
 	for _, template := range templates {
-		refused, err := r.write(ctx, template, func(t talosconfigtemplate.Template) (talosconfigtemplate.Template, error) { return t.Remove(m.Name) })
-		if err != nil {
-			return result, unlessStale(err)
-		}
-		if refused != nil {
-			lines = append(lines, fmt.Sprintf("%s: %v", template.GetName(), refused))
+		if err := r.write(ctx, template, remover(m.Name)); err != nil {
+			outcomes = append(outcomes, outcome{template.GetName(), err})
+			lines = append(lines, fmt.Sprintf("%s: %v", template.GetName(), err))
 		}
 	}
-	if len(lines) > 0 {
-		conclude(m, v1alpha1.Ready, false, v1alpha1.ReasonDeleting, message(append([]string{"not removed yet from:"}, lines...)...))
-		return ctrl.Result{RequeueAfter: again}, nil
+	if len(outcomes) > 0 {
+		conclude(m, v1alpha1.Ready, false, v1alpha1.ReasonDeleting, message(lines...))
+		return pending(outcomes)
 	}
 	original := m.DeepCopy()
 	controllerutil.RemoveFinalizer(m, Finalizer)
 	err = r.Patch(ctx, m, client.MergeFromWithOptions(original, client.MergeFromWithOptimisticLock{}), fieldOwner)
-	return result, unlessStale(client.IgnoreNotFound(err))
+	if err = client.IgnoreNotFound(err); err != nil {
+		err = unlessStale(err)
+		conclude(m, v1alpha1.Ready, false, v1alpha1.ReasonDeleting, "removed from the templates, but the finalizer is not: "+err.Error())
+	}
+	return result, err
 }
 
-// write changes one template, where there is something to change. What is wrong
-// with the template, or refused by the server, is refused; err is for all else.
+// write changes one template, where there is something to change. The error is
+// what is wrong with the template, a *refusal, or a *failure.
 func (r *Reconciler) write(ctx context.Context, template *unstructured.Unstructured,
-	change func(talosconfigtemplate.Template) (talosconfigtemplate.Template, error)) (refused, err error) {
+	change func(talosconfigtemplate.Template) (talosconfigtemplate.Template, error)) error {
 	if template.GetDeletionTimestamp() != nil {
-		return nil, nil
+		return nil
 	}
-	was, refused := talosconfigtemplate.Read(template.Object)
-	if refused != nil {
-		return refused, nil
+	was, err := talosconfigtemplate.Read(template.Object)
+	if err != nil {
+		return err
 	}
-	next, refused := change(was)
-	if refused != nil || next.Equal(was) {
-		return refused, nil
+	next, err := change(was)
+	if err != nil || next.Equal(was) {
+		return err
 	}
 	object := template.DeepCopy()
-	if refused := next.Write(object.Object); refused != nil {
-		return refused, nil
+	if err := next.Write(object.Object); err != nil {
+		return err
 	}
 	// The list is one value to the API server, whoever sends it and however. The
 	// resource version sees to it that nothing is lost that came in between.
@@ -224,20 +235,28 @@ func (r *Reconciler) write(ctx context.Context, template *unstructured.Unstructu
 	switch {
 	case err == nil:
 		ctrl.LoggerFrom(ctx).Info("changed a TalosConfigTemplate", "name", template.GetName())
-		return nil, nil
+		return nil
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsForbidden(err), apierrors.IsRequestEntityTooLargeError(err):
-		return &refusal{said(err)}, nil
+		return &refusal{said(err)}
 	}
-	return nil, err
+	return &failure{unlessStale(err)}
 }
 
-// refusal is a change that the API server did not accept, and may accept later.
+// failure is a change that did not come about, such as for a webhook that does
+// not answer: it may on the next try.
+type failure struct{ error }
+
+// Unwrap returns what the server said.
+func (f *failure) Unwrap() error { return f.error }
+
+// refusal is a change that the API server did not accept, and will not before
+// someone has changed something, here or there.
 type refusal struct{ error }
 
 // Unwrap returns what the server said.
 func (r *refusal) Unwrap() error { return r.error }
 
-var gate = regexp.MustCompile(`admission webhook "[^"\s]+"|ValidatingAdmissionPolicy '[^'\s]+'`)
+var gate = regexp.MustCompile(`admission webhook "[^"\s]+"|ValidatingAdmissionPolicy '[^'\s]+'|failed calling webhook "[^"\s]+"`)
 
 // said is an error of the API server without what it quotes, which may be a
 // whole template, with all its secrets.
@@ -248,7 +267,9 @@ func said(err error) error {
 	}
 	s := status.Status()
 	text := "the API server refuses it: " + cmp.Or(string(s.Reason), "no reason given")
-	if by := gate.FindString(s.Message); by != "" {
+	if by := gate.FindString(s.Message); strings.HasPrefix(by, "failed") {
+		text += ", " + by
+	} else if by != "" {
 		text += ", by " + by
 	}
 	if strings.HasSuffix(s.Message, " is immutable") { // the bootstrap provider's webhook, in these words
@@ -256,18 +277,21 @@ func said(err error) error {
 	}
 	if s.Details != nil {
 		for _, cause := range s.Details.Causes {
-			text += fmt.Sprintf("; %s: %s", cause.Field, cause.Type)
+			if cause.Type != "" { // an internal error's cause is its message
+				text += fmt.Sprintf("; %s: %s", cause.Field, cause.Type)
+			}
 		}
 	}
 	return errors.New(text)
 }
 
-// errStale ends a round without a report; the next one has fresh objects.
-var errStale = errors.New("an object has changed meanwhile")
+// errStale is of a change that was made from an old object.
+var errStale = errors.New("it has changed meanwhile")
 
-// unlessStale is what the API server said, or errStale.
+// unlessStale is what the API server said, or errStale. A conflict of another
+// origin, such as a webhook's, may last, and is no reason for silence.
 func unlessStale(err error) error {
-	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+	if apierrors.IsConflict(err) && !gate.MatchString(err.Error()) && strings.HasSuffix(err.Error(), "the object has been modified; please apply your changes to the latest version and try again") {
 		return errStale
 	}
 	return said(err)

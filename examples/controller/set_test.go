@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -86,13 +87,49 @@ func TestSaid(t *testing.T) {
 	denied := &apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonForbidden, Message: `admission webhook "a.example.com" denied the request: ` + quoted}}
 	policy := &apierrors.StatusError{ErrStatus: metav1.Status{Message: `ValidatingAdmissionPolicy 'p' with binding 'b' denied request: ` + quoted}}
 	for want, err := range map[string]error{
-		"the API server refuses it: Invalid; spec.template: FieldValueInvalid":         invalid,
-		`the API server refuses it: Forbidden, by admission webhook "a.example.com"`:   denied,
-		"the API server refuses it: no reason given, by ValidatingAdmissionPolicy 'p'": fmt.Errorf("wrapped: %w", policy),
+		"the API server refuses it: Invalid; spec.template: FieldValueInvalid":             invalid,
+		`the API server refuses it: Forbidden, by admission webhook "a.example.com"`:       denied,
+		"the API server refuses it: no reason given, by ValidatingAdmissionPolicy 'p'":     fmt.Errorf("wrapped: %w", policy),
+		`the API server refuses it: InternalError, failed calling webhook "a.example.com"`: apierrors.NewInternalError(errors.New(`failed calling webhook "a.example.com": ` + quoted)),
 		"a broken pipe": errors.New("a broken pipe"),
 	} {
 		assert.EqualError(t, said(err), want)
 	}
 	assert.NoError(t, said(nil))
-	assert.ErrorIs(t, unlessStale(apierrors.NewConflict(schema.GroupResource{}, "x", nil)), errStale)
+}
+
+// TestStale: of an outdated object there is no report; another conflict has one.
+func TestStale(t *testing.T) {
+	const old = "the object has been modified; please apply your changes to the latest version and try again"
+	stale := unlessStale(fmt.Errorf("wrapped: %w", apierrors.NewConflict(schema.GroupResource{}, "x", errors.New(old))))
+	require.ErrorIs(t, stale, errStale)
+	quota := unlessStale(apierrors.NewConflict(schema.GroupResource{}, "x", errors.New("made-up-secret")))
+	require.EqualError(t, quota, "the API server refuses it: Conflict")
+	webhook := unlessStale(&apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonConflict, Message: `admission webhook "a.example.com" denied the request: ` + old}})
+	require.EqualError(t, webhook, `the API server refuses it: Conflict, by admission webhook "a.example.com"`)
+	require.EqualError(t, unlessStale(apierrors.NewNotFound(schema.GroupResource{}, "x")), "the API server refuses it: NotFound")
+
+	gone := outcome{"b", &failure{quota}}
+	for name, c := range map[string]struct {
+		outcomes []outcome
+		want     string
+		quiet    bool
+		wait     time.Duration
+	}{
+		"good":         {[]outcome{{"a", nil}}, "", false, 0},
+		"a bad one":    {[]outcome{{"a", errors.New("bad")}}, "", false, 0},
+		"a refusal":    {[]outcome{{"a", &refusal{errors.New("no")}}}, "", false, again},
+		"stale":        {[]outcome{{"a", fmt.Errorf("x: %w", &failure{stale})}, {"c", nil}}, "TalosConfigTemplate a: it has changed meanwhile", true, 0},
+		"a failure":    {[]outcome{{"c", nil}, gone}, "TalosConfigTemplate b: the API server refuses it: Conflict", false, 0},
+		"both of them": {[]outcome{{"a", &failure{stale}}, gone}, "TalosConfigTemplate a: it has changed meanwhile\nTalosConfigTemplate b: the API server refuses it: Conflict", true, 0},
+	} {
+		result, err := pending(c.outcomes)
+		if c.want == "" {
+			assert.NoError(t, err, name)
+		} else {
+			assert.EqualError(t, err, c.want, name)
+		}
+		assert.Equal(t, c.wait, result.RequeueAfter, name)
+		assert.Equal(t, c.quiet, errors.Is(err, errStale), name)
+	}
 }
