@@ -18,7 +18,7 @@ func (c *checker) config(key string, h HostConfig) {
 	}
 	if c.hosts[key].http {
 		c.configProblem(RuleTLSOnHttp, SeverityError, configPlace(key, "tls"),
-			fmt.Sprintf("an endpoint is http://%s: machined refuses TLS settings for it and pulls nothing from that mirror on", key),
+			fmt.Sprintf("an endpoint is http://%s: machined refuses TLS settings for it, and then tries no endpoint of that mirror and not the upstream", key),
 			fmt.Sprintf("want https://%s as the endpoint, or no tls", key))
 	}
 	c.tls(key, t)

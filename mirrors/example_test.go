@@ -176,7 +176,7 @@ func ExampleSet_Check() {
 		fmt.Println("reconciling stops here")
 	}
 	// Output:
-	// error config["cache.internal:5000"].tls: an endpoint is http://cache.internal:5000: machined refuses TLS settings for it and pulls nothing from that mirror on (want https://cache.internal:5000 as the endpoint, or no tls)
+	// error config["cache.internal:5000"].tls: an endpoint is http://cache.internal:5000: machined refuses TLS settings for it, and then tries no endpoint of that mirror and not the upstream (want https://cache.internal:5000 as the endpoint, or no tls)
 	// warning config["cache.internal:5000"].tls.insecureSkipVerify: the certificate is not verified: whoever is in between can hand out any image (want ca with the certificate of the host's CA)
 	// reconciling stops here
 }

@@ -291,8 +291,8 @@ const (
 	RuleOverridePath = "override-path"
 
 	// RuleTLSOnHttp (error) finds TLS configuration whose host is that of an http endpoint. machined
-	// refuses it and tries nothing further, not even the upstream; containerd tries HTTPS first. Write
-	// https, or remove tls.
+	// then pulls nothing for that registry: it tries no endpoint of the mirror, not even those before
+	// this one, and not the upstream; containerd tries HTTPS first. Write https, or remove tls.
 	//
 	// An example:
 	//

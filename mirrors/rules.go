@@ -313,7 +313,7 @@ config:
 		Name:     RuleTLSOnHttp,
 		Severity: "error",
 		Finds:    "TLS configuration whose host is that of an http endpoint",
-		Reason:   "machined refuses it and tries nothing further, not even the upstream; containerd tries HTTPS first.",
+		Reason:   "machined then pulls nothing for that registry: it tries no endpoint of the mirror, not even those before this one, and not the upstream; containerd tries HTTPS first.",
 		Fix:      "Write https, or remove tls.",
 		Bad: `mirrors:
   ghcr.io:

@@ -1,6 +1,7 @@
 package mirrors
 
 import (
+	"encoding/json"
 	"maps"
 	"reflect"
 	"slices"
@@ -81,6 +82,17 @@ type ClientIdentity struct {
 // PEM is text in the PEM format. [Decode] takes it also as base64 of PEM, which
 // is how machine.registries holds it, and stores the PEM.
 type PEM string
+
+// UnmarshalJSON reads a JSON string, as [Decode] does: PEM, or base64 of PEM. What
+// is neither stays as it is, for Check.
+func (p *PEM) UnmarshalJSON(data []byte) error {
+	text := string(*p) // null leaves it alone
+	if err := json.Unmarshal(data, &text); err != nil {
+		return err
+	}
+	*p = PEM(decodePEM(text))
+	return nil
+}
 
 // Equal reports whether both Sets say the same. A nil map or slice is equal to
 // an empty one; a HostConfig that says nothing is not equal to an absent one.

@@ -86,7 +86,7 @@ var stated = map[string][2]Statement{
 	mirrors.RuleAuthIncomplete:    {whole, secrets},
 	mirrors.RuleAuthConflict:      {whole, secrets},
 	mirrors.RuleAuthEncoding:      {part("what is not base64"), secrets},
-	mirrors.RulePEMInvalid:        {part("what is neither PEM nor base64"), part("a ca without a certificate as PEM")},
+	mirrors.RulePEMInvalid:        {part("what is neither PEM nor base64"), part("a ca that has no certificate as PEM, and is not base64")},
 	mirrors.RuleClientIdentity:    {part("crt without key, or key without crt"), secrets},
 	mirrors.RuleSkipFallbackAlone: both(Statement{Whole, "unless the image cache is said to be there"}),
 	mirrors.RuleVersionFeature:    both(no("it depends on the version of Talos")),

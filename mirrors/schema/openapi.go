@@ -79,12 +79,21 @@ func OpenAPI(opts ...Option) map[string]any {
 			rule: `!has(self.config) || !has(self.mirrors) || self.mirrors.all(m, !has(self.mirrors[m].endpoints) || ` +
 				`self.mirrors[m].endpoints.all(e, !e.url.startsWith('http://') || ` +
 				`!(e.url.substring(7).split('/')[0] in self.config) || !has(self.config[e.url.substring(7).split('/')[0]].tls)))`,
-			message: "config has tls for the host of an http:// endpoint: machined refuses that, and pulls nothing from that mirror on: " +
-				"write https:// for the endpoint, or remove tls",
-			field: ".config",
+			message:    tlsOnHTTP,
+			expression: fmt.Sprintf(`'host "' + self.config.filter(h, !h.contains('@') && %s)[0] + '": ' + %s`, tlsBesideHTTP, cel(tlsOnHTTP+" [tls-on-http]")),
+			field:      ".config",
 		}),
 	})
 }
+
+const (
+	// tlsBesideHTTP is that h of config has tls, and is the host of an http endpoint. Asked
+	// of every h it costs more than the rule itself, which asks for each endpoint once.
+	tlsBesideHTTP = `has(self.config[h].tls) && self.mirrors.exists(m, has(self.mirrors[m].endpoints) && ` +
+		`self.mirrors[m].endpoints.exists(e, e.url.startsWith('http://' + h) && (e.url == 'http://' + h || e.url.startsWith('http://' + h + '/'))))`
+	tlsOnHTTP = "config has tls for the host of an http:// endpoint: machined refuses that, and then tries no endpoint of the mirror and not the registry either: " +
+		"write https:// for the endpoint, or remove tls"
+)
 
 // longKey keeps the keys, which have no maxLength of their own, to a size.
 var longKey = keyRule("", fmt.Sprintf(`k.size() > %d`, MaxKey), fmt.Sprintf("a key has %d characters at most", MaxKey))
@@ -273,7 +282,7 @@ func openHost() tree {
 		"auth": secretRef("The credentials: a Secret with username and password (type kubernetes.io/basic-auth), with identityToken, or with auth."),
 		"tls": object(tree{
 			"ca": tree{
-				"description": "The CA certificates that the host's certificate is verified with, as PEM.",
+				"description": "The CA certificates that the host's certificate is verified with, as PEM or base64 of it.",
 				"type":        "string",
 				"maxLength":   int64(MaxPEM),
 			},
@@ -287,8 +296,8 @@ func openHost() tree {
 			// Not at ca itself, whose value the API server would show: it may be a key.
 			"x-kubernetes-validations": rules(celRule{
 				name:    "pem-invalid",
-				rule:    `!has(self.ca) || self.ca == '' || self.ca.contains('-----BEGIN CERTIFICATE-----')`,
-				message: "ca has no certificate as PEM in it: write the text that begins with -----BEGIN CERTIFICATE-----",
+				rule:    fmt.Sprintf(`!has(self.ca) || self.ca.contains('-----BEGIN CERTIFICATE-----') || !self.ca.matches(%s)`, cel(notBase64)),
+				message: "ca has no certificate as PEM in it: write the text that begins with -----BEGIN CERTIFICATE-----, or base64 of it",
 				field:   ".ca",
 			}),
 		}),

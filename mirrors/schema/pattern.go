@@ -70,6 +70,9 @@ const (
 	// pemText is PEM, or what may be base64 of it.
 	pemText = `-----BEGIN |^[A-Za-z0-9+/=\t-\r \x85\xa0` + "\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000" + `]*$`
 
+	// notBase64 is a character that base64 does not have, of those of ASCII that can be seen.
+	notBase64 = `[!-*,-.:-<>-@\[-` + "`" + `{-~]`
+
 	// invisible, of a bracket expression, is white space, control and format
 	// characters, and the replacement character, up to U+FFFF.
 	invisible = `\x00- \x7f-\xa0\xad` + "\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u1680\u180e\u2000-\u200f\u2028-\u202f" +

@@ -190,12 +190,17 @@ func TestSamples(t *testing.T) {
 func TestMessages(t *testing.T) {
 	j := newJudges(t, nil, nil)
 	secrets := 0
-	for _, s := range samples(t) {
+	for _, s := range append(samples(t),
+		// With a mistake below the key, which is in the place of that.
+		sample{Name: "a registry with credentials", Input: map[string]any{"mirrors": map[string]any{"user:made-up@ghcr.io": map[string]any{"endpoints": 5}}}},
+		sample{Name: "a host with credentials", Input: map[string]any{"config": map[string]any{"user:made-up@m": map[string]any{"auth": "made-up"}}}},
+	) {
 		instance, ok := instanceOf(encoded(t, s.Input))
 		require.True(t, ok)
 		for name, v := range map[string]*jsonschema.Schema{"2020-12": j.twice, "draft-07": j.older} {
 			err := v.Validate(map[string]any{"registries": instance})
 			if err == nil {
+				assert.True(t, s.Rule == "" || extents[s.Rule] == schema.None, s.Name)
 				continue
 			}
 			if strings.Contains(encoded(t, s.Input), "made-up") {

@@ -170,11 +170,6 @@ func form(input any) (any, bool) {
 			tls = present(tls)
 			h["tls"] = tls
 			reference(tls, "clientIdentity")
-			if ca, is := tls["ca"].(string); is {
-				if b, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(ca), "")); err == nil && strings.Contains(string(b), "-----BEGIN ") {
-					tls["ca"] = string(b)
-				}
-			}
 		}
 	}
 	return root, ok
