@@ -47,11 +47,11 @@ func TestManifests(t *testing.T) {
 	}
 	must := func(stdin string, args ...string) string {
 		t.Helper()
-		exit, stdout, stderr := kubectl(stdin, args...)
-		if exit != 0 || stderr != "" {
-			t.Fatalf("kubectl %q: exit code %d, %s", args, exit, stderr)
+		r := c.Kubectl(c.Kubeconfig, []byte(stdin), args...)
+		if r.Exit != 0 || r.Complaints() != "" {
+			t.Fatalf("kubectl %q: exit code %d, %s", args, r.Exit, r.Stderr)
 		}
-		return stdout
+		return r.Stdout
 	}
 
 	accepted, admitted := 0, 0

@@ -58,7 +58,7 @@ func start(t *testing.T) cluster {
 func (c cluster) must(t *testing.T, stdin []byte, args ...string) string {
 	t.Helper()
 	r := c.Kubectl(c.Kubeconfig, stdin, args...)
-	if r.Exit != 0 || r.Stderr != "" {
+	if r.Exit != 0 || r.Complaints() != "" {
 		t.Fatalf("kubectl %q: exit code %d, %s", args, r.Exit, r.Stderr)
 	}
 	return r.Stdout

@@ -513,7 +513,7 @@ func TestSizes(t *testing.T) {
 			var j job
 			c.get(t, &j, "job", objects.JobName(), "-n", namespace)
 			r := c.container(t, j).run(shellOf(t, "dash"))
-			if r.Exit != 0 || r.Stderr != "" {
+			if r.Exit != 0 || r.Complaints() != "" {
 				t.Fatalf("exit code %d, standard error:\n%s", r.Exit, r.Stderr)
 			}
 			if strings.Contains(r.Stdout, "serverside-applied") != tt.serverSide {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"syscall"
@@ -17,6 +18,21 @@ import (
 type Result struct {
 	Stdout, Stderr string
 	Exit           int // -1 when it could not be run, or did not end by itself: Stderr says so at its end
+}
+
+// information begins a line that client-go logs, of no error and no warning: on a
+// busy machine it says that it waits ("Waited for 1.2s due to client-side throttling").
+var information = regexp.MustCompile(`^I\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ [^ ]+\.go:\d+\] `)
+
+// Complaints are the lines of standard error, without those that client-go logs
+// for information.
+func (r Result) Complaints() (lines string) {
+	for line := range strings.Lines(r.Stderr) {
+		if !information.MatchString(line) {
+			lines += line
+		}
+	}
+	return lines
 }
 
 // Run runs a program to its end, but not longer than [Patience]: then it gets

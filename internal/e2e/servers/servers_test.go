@@ -143,6 +143,22 @@ func TestRun(t *testing.T) {
 	verdict.Proved(t, "the output and the exit code of a program arrive, and why it has none: killed, not there, did not end")
 }
 
+func TestComplaints(t *testing.T) {
+	const waits = "I1130 19:04:56.012345   12345 request.go:752] Waited for 1.2s due to client-side throttling, not priority and fairness, request: GET:https://127.0.0.1:1/api\n"
+	for _, tt := range []struct{ stderr, want string }{
+		{"", ""},
+		{waits, ""},
+		{waits + "Warning: the Pod would violate\n" + waits, "Warning: the Pod would violate\n"},
+		{"E1130 19:04:56.012345   12345 memcache.go:265] no list\n", "E1130 19:04:56.012345   12345 memcache.go:265] no list\n"},
+		{"x " + waits + "last", "x " + waits + "last"},
+	} {
+		if got := (Result{Stderr: tt.stderr}).Complaints(); got != tt.want {
+			t.Errorf("%q: %q, want %q", tt.stderr, got, tt.want)
+		}
+	}
+	verdict.Proved(t, "that kubectl waits is no complaint, and warnings and errors are")
+}
+
 func TestCRD(t *testing.T) {
 	beside := t.TempDir()
 	write := func(folder, text string) string {
