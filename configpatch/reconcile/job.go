@@ -33,6 +33,8 @@ type Job struct {
 	Image string
 
 	// ServiceAccount names one that is there already; it is bound to the Role. Empty: one is made.
+	// Jobs of one Name in one namespace share a RoleBinding, which binds the account of the
+	// one that was applied last: let all of them name the same account, or none.
 	ServiceAccount string
 
 	// Labels and Annotations are put on every object and on the Job's Pods.
