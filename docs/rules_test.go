@@ -3,6 +3,9 @@ package docs_test
 
 import (
 	"bytes"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
 	"errors"
 	"flag"
 	"fmt"
@@ -95,7 +98,22 @@ type pair struct {
 // long is a certificate, of which the page shows the beginning.
 var long = regexp.MustCompile(`LS0tLS1[A-Za-z0-9+/=]{100,}`)
 
-func shown(text string) string { return long.ReplaceAllString(text, "LS0tLS1CRUdJTi…") }
+// shown is the text with its certificates shortened, and how long they are valid.
+func shown(t *testing.T, text string) string {
+	t.Helper()
+	return long.ReplaceAllStringFunc(text, func(encoded string) string {
+		b, err := base64.StdEncoding.DecodeString(encoded)
+		require.NoError(t, err)
+		block, _ := pem.Decode(b)
+		require.NotNil(t, block)
+		if block.Type != "CERTIFICATE" {
+			return "LS0tLS1CRUdJTi…"
+		}
+		c, err := x509.ParseCertificate(block.Bytes)
+		require.NoError(t, err)
+		return fmt.Sprintf("LS0tLS1CRUdJTi…(valid until %d)", c.NotAfter.Year())
+	})
+}
 
 func findingsOf(t *testing.T, err error, src *mirrors.Source, opts []mirrors.CheckOption) mirrors.Findings {
 	t.Helper()
@@ -117,7 +135,7 @@ func example(t *testing.T, r mirrors.Rule) pair {
 		src, err := mirrors.Decode([]byte(text))
 		return src, findingsOf(t, err, src, opts)
 	}
-	p := pair{language: "yaml", about: r.When, before: shown(r.Bad), after: shown(r.Good)}
+	p := pair{language: "yaml", about: r.When, before: shown(t, r.Bad), after: shown(t, r.Good)}
 	src, found := read(r.Bad)
 	require.NotEmpty(t, found, r.Name)
 	for _, f := range found {
@@ -149,7 +167,7 @@ func example(t *testing.T, r mirrors.Rule) pair {
 		enc := yaml.NewEncoder(&b)
 		enc.SetIndent(2)
 		require.NoError(t, enc.Encode(fixed))
-		p.fix = shown(b.String())
+		p.fix = shown(t, b.String())
 	}
 	return p
 }
@@ -221,7 +239,8 @@ that Talos writes for it. What is said of them here is what the code of Talos 1.
 older release does otherwise, it is named.
 
 An *error* means that a node would not do what was meant. A *warning* means that it may not. Every example is checked by a test: what stands
-before has this finding and no other, what stands after has none. ` + "`Set.Fix`" + ` makes the changes whose outcome is certain.
+before has this finding and no other, what stands after has none. Certificates are shortened here, to `+"`LS0tLS1CRUdJTi…`"+` and the year they are
+valid until: write yours there, as PEM or base64 of PEM. ` + "`Set.Fix`" + ` makes the changes whose outcome is certain.
 
 This page is made by ` + "`go test ./docs -update`" + `.
 
