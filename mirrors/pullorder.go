@@ -174,7 +174,7 @@ func (n *node) why(registry string, c, m route) []string {
 		}
 	}
 	if m.err != "" {
-		say("machined gives up at the first endpoint that it cannot use (%s), and does not try the others or the upstream", m.err)
+		say("machined cannot use an endpoint (%s): it then tries none of them, not those before it either, and not the upstream", m.err)
 	}
 	if mir, ok := n.mirrors[m.dirKey]; ok && mir.skipFallback && len(mir.endpoints) == 0 {
 		say("skipFallback without endpoints: machined has nowhere to go, containerd goes to the upstream")
