@@ -22,7 +22,8 @@ const (
 // It needs the fieldPath of rules, which Kubernetes has since 1.28; it was tried with
 // kube-apiserver 1.36.3. Put it where the object is, at spec or below it; add
 // properties as you like. What it refuses, Check refuses in document form, or it is
-// above a maximum; [Coverages] says what else Check refuses.
+// above a maximum; [Coverages] says what else Check refuses. Below a list or a mapping
+// of such objects it needs smaller maxima: [WithMaxima].
 //
 //	mirrors:
 //	  ghcr.io:
@@ -43,7 +44,7 @@ func OpenAPI(opts ...Option) map[string]any {
 			"description": `The endpoints that stand in for a registry. A key is the host, or host:port, as image references have it ("ghcr.io", "docker.io", ` +
 				`"registry.example.com:5000"), or "*" for every registry without a key of its own.`,
 			"type":                  "object",
-			"maxProperties":         int64(MaxMirrors),
+			"maxProperties":         int64(o.mirrors),
 			"additionalProperties":  openMirror(o),
 			"x-kubernetes-map-type": "granular",
 			"x-kubernetes-validations": rules(
@@ -60,7 +61,7 @@ func OpenAPI(opts ...Option) map[string]any {
 			"description": `Credentials and TLS settings. A key is the host of an endpoint exactly as its URL has it, with the port if there is one ` +
 				`("cache.example.com:5000", "[fd00::1]:5000"), or a registry that is pulled from directly. Docker Hub's is "registry-1.docker.io".`,
 			"type":                  "object",
-			"maxProperties":         int64(MaxConfig),
+			"maxProperties":         int64(o.hosts),
 			"additionalProperties":  openHost(),
 			"x-kubernetes-map-type": "granular",
 			"x-kubernetes-validations": rules(
@@ -148,7 +149,7 @@ func openMirror(o options) tree {
 		"endpoints": tree{
 			"description": "Tried in order, each URL once.",
 			"type":        "array",
-			"maxItems":    int64(MaxEndpoints),
+			"maxItems":    int64(o.endpoints),
 			// The order says what is asked first, so it is one owner's.
 			"x-kubernetes-list-type": "atomic",
 			"items":                  openEndpoint(),

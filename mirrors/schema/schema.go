@@ -41,13 +41,33 @@ func Encode(schema map[string]any) ([]byte, error) {
 // Option says more about the nodes.
 type Option func(*options)
 
-type options struct{ imageCache bool }
+type options struct {
+	imageCache                bool
+	mirrors, endpoints, hosts int // the maxima of the OpenAPI form
+}
 
 // WithImageCache says that the nodes have Talos's image cache: a mirror may then
 // have skipFallback and no endpoint. It is [mirrors.WithImageCache] of a schema.
 func WithImageCache() Option { return func(o *options) { o.imageCache = true } }
 
-func newOptions(opts []Option) (o options) {
+// WithMaxima says how many mirrors, endpoints of one mirror, and hosts in config the
+// schema of [OpenAPI] has room for, instead of [MaxMirrors], [MaxEndpoints] and
+// [MaxConfig]. Below a list or a mapping the API server multiplies what the rules may
+// cost by its maximum: with the maxima as they are a list of more than two is over the
+// limit; with 8 mirrors, 4 endpoints and 8 hosts one of 10 has room. [JSONSchema] has
+// no maxima. Those below 1 are left as they are.
+func WithMaxima(mirrors, endpoints, hosts int) Option {
+	return func(o *options) {
+		for field, n := range map[*int]int{&o.mirrors: mirrors, &o.endpoints: endpoints, &o.hosts: hosts} {
+			if n > 0 {
+				*field = n
+			}
+		}
+	}
+}
+
+func newOptions(opts []Option) options {
+	o := options{mirrors: MaxMirrors, endpoints: MaxEndpoints, hosts: MaxConfig}
 	for _, set := range opts {
 		set(&o)
 	}

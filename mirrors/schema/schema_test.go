@@ -56,6 +56,18 @@ func TestEncode(t *testing.T) {
 	assert.ErrorContains(t, err, "schema: json: unsupported type")
 }
 
+func TestMaxima(t *testing.T) {
+	limits := func(opts ...schema.Option) (l []any) {
+		ms := schema.OpenAPI(opts...)["properties"].(map[string]any)["mirrors"].(map[string]any)
+		es := ms["additionalProperties"].(map[string]any)["properties"].(map[string]any)["endpoints"].(map[string]any)
+		return append(l, ms["maxProperties"], es["maxItems"], schema.OpenAPI(opts...)["properties"].(map[string]any)["config"].(map[string]any)["maxProperties"])
+	}
+	assert.Equal(t, []any{int64(schema.MaxMirrors), int64(schema.MaxEndpoints), int64(schema.MaxConfig)}, limits())
+	assert.Equal(t, []any{int64(8), int64(4), int64(6)}, limits(schema.WithMaxima(8, 4, 6)))
+	assert.Equal(t, []any{int64(schema.MaxMirrors), int64(4), int64(schema.MaxConfig)}, limits(schema.WithMaxima(0, 4, -1)))
+	assert.Equal(t, schema.JSONSchema(), schema.JSONSchema(schema.WithMaxima(8, 4, 6)))
+}
+
 // What a caller changes in one schema is in no other.
 func TestFresh(t *testing.T) {
 	for _, make := range []func(...schema.Option) map[string]any{schema.JSONSchema, schema.OpenAPI} {

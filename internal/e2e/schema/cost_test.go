@@ -105,6 +105,41 @@ func TestCost(t *testing.T) {
 	verdict.Proved(t, "the API server's validation takes the CRD, plain and with the image cache; of the limits of cost, %d rules and messages take %.0f%% at most", rules, most)
 }
 
+// Below a list or a mapping the API server counts the cost of the rules for each entry.
+func TestPools(t *testing.T) {
+	for _, c := range []struct {
+		pools int
+		opts  []schema.Option
+		taken bool
+	}{
+		{2, nil, true},
+		{3, nil, false},
+		{10, []schema.Option{schema.WithMaxima(8, 4, 8)}, true},
+	} {
+		pool := map[string]any{"type": "object", "properties": map[string]any{"registries": schema.OpenAPI(c.opts...)}}
+		for name, pools := range map[string]map[string]any{
+			"list":    {"type": "array", "maxItems": int64(c.pools), "items": pool},
+			"mapping": {"type": "object", "maxProperties": int64(c.pools), "additionalProperties": pool},
+		} {
+			object := crd()
+			version := object["spec"].(map[string]any)["versions"].([]any)[0].(map[string]any)
+			version["schema"] = map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "properties": map[string]any{
+				"spec": map[string]any{"type": "object", "properties": map[string]any{"pools": pools}},
+			}}}
+			errs := validation.ValidateCustomResourceDefinition(context.Background(), internal(t, object))
+			if (len(errs) == 0) != c.taken {
+				t.Errorf("a %s of %d, with %d options: %v", name, c.pools, len(c.opts), errs)
+			}
+			for _, err := range errs {
+				if !strings.Contains(err.Error(), "cost") {
+					t.Errorf("a %s of %d: %v", name, c.pools, err)
+				}
+			}
+		}
+	}
+	verdict.Proved(t, "the API server's validation takes a list of 10 with smaller maxima, of 2 with those as they are, and not of 3")
+}
+
 // page is docs/schemas.md in one line.
 func page(t *testing.T) string {
 	t.Helper()
