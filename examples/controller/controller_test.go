@@ -512,6 +512,21 @@ func TestImmutable(t *testing.T) {
 	assert.Equal(t, "0 of 1 templates have the registries\nworkers: the API server refuses it: BadRequest, by admission webhook \"vtalosconfigtemplate.cluster.x-k8s.io\": spec is immutable (the webhook must exempt this controller)",
 		r.condition(t, m, v1alpha1.Ready, v1alpha1.ReasonFailed).Message)
 
+	// Each round of m asks the server once here. The status of another one makes
+	// none: only its spec, and its end, can matter to m.
+	other := registryMirrors(ns, "other")
+	other.Spec.Templates = v1alpha1.TemplateSelector{Names: []string{"no-such"}}
+	r.create(t, other)
+	r.condition(t, other, v1alpha1.Ready, v1alpha1.ReasonFailed)
+	rounds := r.asked.patched(ns + "/workers")
+	for i := range 20 {
+		require.NoError(t, r.kubectl("patch", "-n", ns, "registrymirrors", "other", "--subresource=status", "--type=merge", "-p", fmt.Sprintf(`{"status": {"observedGeneration": %d}}`, 1000+i)))
+	}
+	change(t, r, other, func(m *v1alpha1.RegistryMirrors) { m.Spec.Form = "documents" })
+	r.condition(t, other, v1alpha1.Ready, v1alpha1.ReasonFailed)
+	assert.LessOrEqual(t, r.asked.patched(ns+"/workers")-rounds, 4, "for the other's beginning, its spec, and a minute that is over")
+	require.NoError(t, r.client.Delete(t.Context(), other))
+
 	exempt := func(patch string) {
 		t.Helper()
 		require.NoError(t, r.kubectl("patch", "validatingwebhookconfiguration", "provider", "--type=json", "-p", patch))
@@ -532,9 +547,9 @@ func TestImmutable(t *testing.T) {
 		return nil
 	})
 	r.condition(t, m, v1alpha1.Ready, v1alpha1.ReasonConverged)
-	other := r.read(t, worker)
-	unstructured.RemoveNestedField(other.Object, "spec", "template", "spec", "strategicPatches")
-	require.Error(t, r.client.Update(t.Context(), other), "everybody else is still refused")
+	edited := r.read(t, worker)
+	unstructured.RemoveNestedField(edited.Object, "spec", "template", "spec", "strategicPatches")
+	require.Error(t, r.client.Update(t.Context(), edited), "everybody else is still refused")
 
 	// What may not be removed keeps the RegistryMirrors, until it may.
 	exempt(`[{"op": "remove", "path": "/webhooks/0/matchConditions"}]`)

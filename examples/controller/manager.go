@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -21,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/mirrorpatch/mirrorpatch/examples/controller/api/v1alpha1"
@@ -89,7 +91,7 @@ func NewManager(config *rest.Config, options Options) (manager.Manager, error) {
 		Named("registrymirrors").
 		WithOptions(controller.Options{RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](5*time.Millisecond, again)}).
 		For(&v1alpha1.RegistryMirrors{}).
-		Watches(&v1alpha1.RegistryMirrors{}, all). // a rival comes or goes
+		Watches(&v1alpha1.RegistryMirrors{}, all, builder.WithPredicates(predicate.GenerationChangedPredicate{})). // a rival comes or goes; a deletion has a generation
 		Watches(template, all).
 		Watches(&corev1.Secret{}, all).
 		Complete(r); err != nil {
