@@ -34,7 +34,8 @@ const (
 //	    auth: {secretRef: {name: …}}
 //	    tls: {ca: …, clientIdentity: {secretRef: {name: …}}, insecureSkipVerify: false}
 //
-// encoding/json decodes mirrors into a map[string]mirrors.Mirror. Credentials are in
+// encoding/json decodes mirrors into a map[string]mirrors.Mirror, and ca, which is PEM
+// or base64 of it, into a mirrors.PEM. Credentials are in
 // Secrets, which the controller reads: username and password, identityToken, or
 // auth; tls.crt and tls.key for a client identity. A URL is ASCII.
 func OpenAPI(opts ...Option) map[string]any {

@@ -80,7 +80,7 @@ type HostConfig struct {
 
 // TLS holds the TLS settings of one host.
 type TLS struct {
-	// CA is one or more certificates, as PEM.
+	// CA is one or more certificates, as PEM or base64 of it.
 	CA mirrors.PEM `json:"ca,omitempty"`
 
 	// ClientIdentity names a Secret with tls.crt and tls.key (type
