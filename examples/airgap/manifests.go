@@ -181,6 +181,10 @@ const (
 func (d deployment) deployment(n, upstream string) *yaml.Node {
 	env := []any{
 		object("name", "REGISTRY_PROXY_REMOTEURL", "value", "https://"+api(upstream)),
+		// What was pulled stays for good. A registry removes it after a week (2.8 always, 3 without
+		// this TTL), and can only where deletion is enabled. 2.8 ignores the TTL.
+		object("name", "REGISTRY_PROXY_TTL", "value", "0"),
+		object("name", "REGISTRY_STORAGE_DELETE_ENABLED", "value", "false"),
 		object("name", "REGISTRY_STORAGE_FILESYSTEM_ROOTDIRECTORY", "value", storeDir),
 		object("name", "REGISTRY_HTTP_ADDR", "value", ":5000"),
 	}

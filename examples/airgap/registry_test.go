@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -22,12 +23,13 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// standard is the configuration that the image registry:2 has at its place, which the
-// variables of the Deployment change.
+// standard is the configuration that the image registry:2 has at its place, and with
+// deletion enabled, as some images have it. The variables of the Deployment change it.
 const standard = `version: 0.1
 log: {fields: {service: registry}}
 storage:
   cache: {blobdescriptor: inmemory}
+  delete: {enabled: true}
   filesystem: {rootdirectory: /var/lib/registry}
 http:
   addr: :5000
@@ -125,6 +127,8 @@ func TestRegistry(t *testing.T) {
 		"REGISTRY_PROXY_REMOTEURL=https://ghcr.io":                    "REGISTRY_PROXY_REMOTEURL=" + server.URL,
 		"REGISTRY_STORAGE_FILESYSTEM_ROOTDIRECTORY=/var/lib/registry": "REGISTRY_STORAGE_FILESYSTEM_ROOTDIRECTORY=" + filepath.Join(dir, "store"),
 		"REGISTRY_HTTP_ADDR=:5000":                                    "REGISTRY_HTTP_ADDR=" + address,
+		"REGISTRY_PROXY_TTL=0":                                        "REGISTRY_PROXY_TTL=0",
+		"REGISTRY_STORAGE_DELETE_ENABLED=false":                       "REGISTRY_STORAGE_DELETE_ENABLED=false",
 	}
 	text, err := yaml.Marshal((deployment{namespace: "caches", image: "registry"}).deployment("cache-ghcr-io", "ghcr.io"))
 	if err != nil {
@@ -151,17 +155,21 @@ func TestRegistry(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	cmd := exec.Command(program, "serve", config)
-	cmd.Env, cmd.Stdout, cmd.Stderr = env, log, log
 	runtime.LockOSThread() // Linux sends Pdeathsig when the thread ends that started the process
 	defer runtime.UnlockOSThread()
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+	start := func(more ...string) (stop func()) {
+		t.Helper()
+		cmd := exec.Command(program, "serve", config)
+		cmd.Env, cmd.Stdout, cmd.Stderr = append(slices.Clip(env), more...), log, log
+		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		return sync.OnceFunc(func() { cmd.Process.Kill(); cmd.Wait() })
 	}
+	stop := start()
 	defer func() {
-		cmd.Process.Kill()
-		cmd.Wait()
+		stop()
 		if t.Failed() {
 			said, _ := os.ReadFile(log.Name())
 			t.Logf("the registry said\n%s", said)
@@ -216,5 +224,43 @@ func TestRegistry(t *testing.T) {
 	}
 	if code, _ := get("/v2/team/app/blobs/" + digestOf([]byte("another"))); code == 200 {
 		t.Error("a layer that nobody has was served")
+	}
+
+	// A week later: the registry's own list says that the layer is to be removed. Without
+	// REGISTRY_STORAGE_DELETE_ENABLED=false, 2.8.2 does so within a second.
+	stop()
+	key := "team/app@" + digestOf(layer)
+	state := filepath.Join(dir, "store", "scheduler-state.json")
+	if err := os.WriteFile(state, fmt.Appendf(nil, `{%q:{"Key":%[1]q,"ExpiryData":"2020-01-01T00:00:00Z","EntryType":0}}`, key), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	again := httptest.NewServer(u) // a registry asks upstream when it starts, or does not start
+	defer again.Close()
+	stop = start("REGISTRY_PROXY_REMOTEURL=" + again.URL)
+	wait("the registry has come to what is to be removed", func() bool {
+		now, err := os.ReadFile(state)
+		return err == nil && json.Valid(now) && !strings.Contains(string(now), key)
+	})
+	if _, err := os.Stat(stored); err != nil {
+		t.Errorf("the layer a week later: %v", err)
+	}
+	stop()
+	again.Close()
+
+	// Started when upstream is gone, as the README has it: a registry of its own, from the same store.
+	stop = start("REGISTRY_PROXY_REMOTEURL=", `REGISTRY_STORAGE_MAINTENANCE_READONLY={"enabled":true}`)
+	wait("the registry without upstream answers", func() bool { code, _ := get("/"); return code == 200 })
+	if code, data := get("/v2/team/app/manifests/v1"); code != 200 || string(data) != string(manifest) {
+		t.Errorf("the manifest from a registry without upstream: %d %.200q", code, data)
+	}
+	if code, data := get(blob); code != 200 || string(data) != string(layer) {
+		t.Errorf("the layer from a registry without upstream: %d, %d bytes", code, len(data))
+	}
+	resp, err := http.Post("http://"+address+"/v2/team/app/blobs/uploads/", "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp.Body.Close(); resp.StatusCode != http.StatusMethodNotAllowed {
+		t.Errorf("a push into it: %s", resp.Status)
 	}
 }
