@@ -8,13 +8,17 @@ import (
 // answer weighs what was counted.
 func (t *tally) answer() (Answer, string) {
 	q := t.q
-	if t.forged == 0 && t.lines.Combined > 0 {
+	if t.forged == 0 && t.lines.Combined+t.lines.Unreadable > 0 {
 		t.forged = t.longJSON
 	}
 	var doubts []string
 	doubt := func(format string, args ...any) { doubts = append(doubts, fmt.Sprintf(format, args...)) }
 	if t.forged > 0 {
-		doubt("line %d is of a request whose URL has a user, or longer than %d bytes: a client may have written lines of its own into the log", t.forged, MaxLine)
+		text := fmt.Sprintf("line %d is of a request whose URL has a user with a line feed, longer than %d bytes, or split: a client may have written lines of its own into the log", t.forged, MaxLine)
+		if t.suspectTimed {
+			text += fmt.Sprintf(" (want a period that begins after %s)", stampOf(t.suspectLast))
+		}
+		doubt("%s", text)
 	}
 	if t.asked.Served() > 0 {
 		if doubts != nil {
@@ -47,7 +51,13 @@ func (t *tally) answer() (Answer, string) {
 	if t.lines.TooLong > 0 {
 		doubt("%s longer than %d bytes or split by the container runtime", plural(t.lines.TooLong, "line is", "lines are"), MaxLine)
 	}
-	if t.timed {
+	switch {
+	case !t.timed:
+	case !q.since.IsZero() && t.last < q.since.UnixNano():
+		doubt("the log ends at %s, before the period begins", stampOf(t.last))
+	case !q.until.IsZero() && t.first > q.until.UnixNano():
+		doubt("the log begins at %s, after the period ends", stampOf(t.first))
+	default:
 		if !q.since.IsZero() && t.first > q.since.UnixNano() {
 			doubt("the log begins at %s, after the period does", stampOf(t.first))
 		}

@@ -57,7 +57,7 @@ func (p *parser) combined(line []byte, e *entry) bool {
 	}
 	e.took = -1
 	if len(line) > 0 {
-		e.forged = mayForge(line)
+		e.forged = p.traceIn(line) != nil
 		e.took = responseTime(line)
 	}
 
@@ -67,12 +67,12 @@ func (p *parser) combined(line []byte, e *entry) bool {
 	first := bytes.IndexByte(request, ' ')
 	last := bytes.LastIndexByte(request, ' ')
 	if first <= 0 || first == last || !bytes.HasPrefix(request[last+1:], []byte("HTTP/")) {
-		e.forged = e.forged || mayForge(request)
+		e.forged = e.forged || mayForge(request) && hasNewline(request)
 		return true
 	}
 	e.method, e.uri = request[:first], request[first+1:last]
 	if len(e.uri) == 0 || e.uri[0] != '/' {
-		e.forged = e.forged || mayForge(request)
+		e.forged = e.forged || mayForge(request) && hasNewline(request)
 	}
 	if bytes.IndexByte(e.uri, '\\') >= 0 {
 		// Nothing of an image has such a character.

@@ -71,10 +71,11 @@ func (p *pairs) second(e *entry) (second, timeless bool) {
 	at := func(second int64) uint64 { return (key ^ uint64(second)) * 0x9e3779b97f4a7c15 }
 
 	if e.kind == kindCombined {
-		// distribution writes the second in which the request came in; the other
-		// line's clock starts a moment later.
+		// distribution writes the second in which the request came in. The other
+		// line's clock starts a moment later, and its duration, taken from its time,
+		// may lead back into the second before.
 		begin := e.time / 1e9
-		for _, second := range [...]int64{begin, begin + 1} {
+		for _, second := range [...]int64{begin, begin + 1, begin - 1} {
 			if p.logrus.take(at(second)) {
 				return true, false
 			}
@@ -83,7 +84,7 @@ func (p *pairs) second(e *entry) (second, timeless bool) {
 		return false, false
 	}
 	begin := (e.time - max(e.took, 0)) / 1e9
-	for _, second := range [...]int64{begin, begin - 1} {
+	for _, second := range [...]int64{begin, begin - 1, begin + 1} {
 		if p.access.take(at(second)) {
 			return true, true
 		}

@@ -67,7 +67,7 @@ func newReference() *reference {
 
 func (r *reference) read(log []byte) {
 	for _, line := range bytes.SplitAfter(bytes.TrimPrefix(log, []byte("\ufeff")), []byte("\n")) {
-		if len(line) > 0 {
+		if line = bytes.TrimLeft(line, "\x00"); len(line) > 0 {
 			r.line(strings.TrimSuffix(strings.TrimSuffix(string(line), "\n"), "\r"))
 		}
 	}
@@ -351,9 +351,9 @@ func (r *reference) again(req request) bool {
 	}
 	w := waiting{combined: req.kind == "combined", method: req.method, uri: req.uri, size: size, status: req.status}
 	w.second = req.time.Add(-req.took).Unix()
-	near := []int64{w.second, w.second + 1}
+	near := []int64{w.second, w.second + 1, w.second - 1}
 	if !w.combined {
-		near[1] = w.second - 1
+		near[1], near[2] = near[2], near[1]
 	}
 	for _, second := range near {
 		other := w

@@ -25,7 +25,7 @@ type entry struct {
 	status int    // 0 where zot has none
 	size   int64  // bytes of the response, -1 where the line has none
 	took   int64  // nanoseconds, -1 where the line has none
-	forged bool   // the line has a URL with a user: see mayForge
+	forged bool   // its client may have made it, or lines before it: see mayForge
 }
 
 // target is what a request was about: a manifest or a blob of a repository.
@@ -287,10 +287,9 @@ func outcomeOf(status int) outcome {
 	return failed
 }
 
-// mayForge tells whether text of an access line has a request whose URL has a user,
-// GET http://user@host/ or CONNECT user@host. distribution 2.8.2 writes the user,
-// decoded, into the access line as it is, where it may have made lines of its own;
-// the URL itself follows, encoded.
+// mayForge tells whether a request has a URL with a user: GET http://user@host/ or
+// CONNECT user@host. distribution 2.8.2 writes the user, decoded, into the access line
+// as it is, where it may make lines of its own. The request follows as it was sent.
 func mayForge(text []byte) bool {
 	for _, before := range [...]string{"://", "CONNECT "} {
 		for rest := text; ; {
@@ -306,3 +305,32 @@ func mayForge(text []byte) bool {
 	}
 	return false
 }
+
+// hasNewline tells whether a request has an encoded line feed: without it, a user
+// cannot make lines.
+func hasNewline(request []byte) bool {
+	return bytes.Contains(request, []byte("%0a")) || bytes.Contains(request, []byte("%0A"))
+}
+
+// traceIn finds what distribution writes behind the user, when the user may have been
+// written before it: [TIME] "METHOD URL …. It returns it from the method on, and nil
+// without one.
+func (p *parser) traceIn(text []byte) []byte {
+	for {
+		i := bytes.Index(text, []byte(`] "`))
+		if i < 0 {
+			return nil
+		}
+		request := text[i+3:]
+		if begin := i - commonLength; begin > 0 && text[begin-1] == '[' && mayForge(request) {
+			if _, ok := p.clock.common(text[begin:i]); ok {
+				return request
+			}
+		}
+		text = request
+	}
+}
+
+// forges tells whether a line that cannot be read is of a request that may have made
+// lines.
+func (p *parser) forges(line []byte) bool { return hasNewline(p.traceIn(line)) }

@@ -68,7 +68,7 @@ func (p *parser) parse(line []byte, e *entry) {
 		ok = p.combined(line, e)
 	}
 	if !ok {
-		*e = entry{forged: mayForge(line)}
+		*e = entry{forged: p.forges(line)}
 	}
 }
 
@@ -111,6 +111,8 @@ type tally struct {
 	longJSON                     int  // the first line too long that is JSON by its beginning
 	named                        int  // the first unreadable line that has the repository's name
 	forged                       int  // the first line that may have made lines of its own
+	suspectTimed                 bool // a line before the last such line has a time
+	suspectLast                  int64
 	cut                          bool // the last line is not whole
 	succeeded                    bool // the log has requests that went well, or would have them
 }
@@ -173,7 +175,13 @@ type clientEntry struct {
 // read counts the log to its end.
 func (t *tally) read(log io.Reader) {
 	in := bufio.NewReaderSize(log, 512)
-	switch magic, _ := in.Peek(4); {
+	magic, err := in.Peek(4)
+	if err != nil {
+		// Peek takes the error away, and a terminal that is read again waits for more.
+		in = bufio.NewReaderSize(io.MultiReader(bytes.NewReader(bytes.Clone(magic)), broken{err}), 512)
+		magic = bytes.Clone(magic)
+	}
+	switch {
 	case bytes.HasPrefix(magic, []byte{0x1f, 0x8b}):
 		z, err := gzip.NewReader(in)
 		if err != nil {
@@ -193,6 +201,12 @@ func (t *tally) read(log io.Reader) {
 	// One more than MaxLine, for the end of the line and a carriage return.
 	lines := bufio.NewReaderSize(log, MaxLine+2)
 	for {
+		if err := skipNULs(lines); err != nil {
+			if err != io.EOF {
+				t.fail(err)
+			}
+			return
+		}
 		line, err := lines.ReadSlice('\n')
 		if len(line) > 0 && (err == nil || err == io.EOF) {
 			unreadable := t.lines.Unreadable
@@ -208,6 +222,25 @@ func (t *tally) read(log io.Reader) {
 			}
 			return
 		}
+	}
+}
+
+// broken ends with an error.
+type broken struct{ err error }
+
+func (b broken) Read([]byte) (int, error) { return 0, b.err }
+
+// skipNULs goes to the first byte of a line. A log that was rotated while its writer
+// kept its place (copytruncate) begins with as many NUL bytes as it was long.
+func skipNULs(lines *bufio.Reader) error {
+	for {
+		if begin, err := lines.Peek(1); len(begin) == 0 {
+			return err
+		} else if begin[0] != 0 {
+			return nil
+		}
+		buffered, _ := lines.Peek(lines.Buffered())
+		lines.Discard(len(buffered) - len(bytes.TrimLeft(buffered, "\x00")))
 	}
 }
 
@@ -241,11 +274,21 @@ func (t *tally) longLine(lines *bufio.Reader, begin []byte) error {
 // the trace of a forged line.
 func (t *tally) tooLong(begin []byte) {
 	t.lines.TooLong++
-	if begin[0] != '{' {
-		t.mark(&t.forged)
+	if len(begin) == 0 || begin[0] != '{' {
+		t.suspect(&t.forged)
 	} else {
-		t.mark(&t.longJSON)
+		t.suspect(&t.longJSON)
 	}
+}
+
+// suspect marks a line that may have made the lines before it. None of them counts
+// when all are before the period.
+func (t *tally) suspect(first *int) {
+	if !t.q.since.IsZero() && (!t.timed || t.last < t.q.since.UnixNano()) {
+		return
+	}
+	t.mark(first)
+	t.suspectTimed, t.suspectLast = t.timed, t.last
 }
 
 // mark keeps the number of the first line of a kind.
@@ -262,18 +305,22 @@ func (t *tally) line(line []byte) {
 		t.tooLong(line)
 		return
 	}
-	line, whole := t.parser.unwrap(line)
-	if !whole {
+	line, part := t.parser.unwrap(line)
+	switch part {
+	case firstPiece:
+		t.tooLong(line)
+		return
+	case laterPiece:
 		t.lines.TooLong++
 		if mayForge(line) {
-			t.mark(&t.forged)
+			t.suspect(&t.forged)
 		}
 		return
 	}
 	var e entry
 	t.parser.parse(line, &e)
 	if e.forged {
-		t.mark(&t.forged)
+		t.suspect(&t.forged)
 	}
 	switch e.kind {
 	case kindUnreadable:

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"runtime"
 	"strings"
 	"testing"
@@ -129,6 +130,8 @@ func TestServed(t *testing.T) {
 		{"cut before", kubelet, else200, []accesslog.Option{accesslog.Since(at("17:00:00"))}, accesslog.Unknown, "the log begins at 2026-11-30T17:48:41Z, after the period does", 0},
 		{"cut before, and yes", kubelet, pull, []accesslog.Option{accesslog.Since(at("17:00:00"))}, accesslog.Yes, "", 3},
 		{"ends early", kubelet, else200, []accesslog.Option{accesslog.Until(at("18:00:00"))}, accesslog.Unknown, "the log ends at", 0},
+		{"the period is later", kubelet, else200, []accesslog.Option{accesslog.Since(at("17:49:00"))}, accesslog.Unknown, "the log ends at 2026-11-30T17:48:41Z, before the period begins", 0},
+		{"the period is earlier", kubelet, else200, []accesslog.Option{accesslog.Until(at("17:48:00"))}, accesslog.Unknown, "the log begins at 2026-11-30T17:48:41Z, after the period ends", 0},
 		{"before the period", kubelet, pull + strings.ReplaceAll(else200, "17:48:41", "17:50:00"), []accesslog.Option{accesslog.Since(at("17:49:00"))}, accesslog.No, "3 requests are out of the period", 0},
 
 		{"empty", kubelet, "", nil, accesslog.Unknown, "the log is empty", 0},
@@ -161,6 +164,8 @@ func TestServed(t *testing.T) {
 		{"the same id", kubelet, logrus("GET", "/v2/"+manifests+"v1", 200, "1") + logrus("GET", "/v2/"+manifests+"v1", 200, "1"), nil, accesslog.Yes, "served 1 manifest and", 1},
 		{"across a second", kubelet, logrus("GET", "/v2/"+manifests+"v1", 200, "1") + earlier(1, get(manifests+"v1")), nil, accesslog.Yes, "served 1 manifest and", 1},
 		{"across a second, the other way round", kubelet, earlier(1, get(manifests+"v1")) + logrus("GET", "/v2/"+manifests+"v1", 200, "1"), nil, accesslog.Yes, "served 1 manifest and", 1},
+		{"a duration into the second before", kubelet, get(manifests+"v1") + strings.NewReplacer("952.289µs", "1m0.2s", "17:48:41", "17:49:41").Replace(logrus("GET", "/v2/"+manifests+"v1", 200, "1")), nil, accesslog.Yes, "served 1 manifest and", 1},
+		{"and the other way round", kubelet, strings.NewReplacer("952.289µs", "1m0.2s", "17:48:41", "17:49:41").Replace(logrus("GET", "/v2/"+manifests+"v1", 200, "1")) + get(manifests+"v1"), nil, accesslog.Yes, "served 1 manifest and", 1},
 		{"two seconds apart", kubelet, logrus("GET", "/v2/"+manifests+"v1", 200, "1") + earlier(2, get(manifests+"v1")), nil, accesslog.Yes, "served 2 manifests", 2},
 		{"a request that took long", kubelet, strings.Replace(logrus("GET", "/v2/"+manifests+"v1", 200, "1"), "952.289µs", "10.2s", 1) + earlier(11, get(manifests+"v1")), nil, accesslog.Yes, "served 1 manifest and", 1},
 		{"another status", kubelet, logrus("GET", "/v2/"+manifests+"v1", 404, "1") + get(manifests+"v1"), nil, accesslog.Yes, "served 1 manifest and", 1},
@@ -170,10 +175,25 @@ func TestServed(t *testing.T) {
 		{"both", kubelet, "[pod/cache-0/registry] 2026-11-30T17:48:41.5+01:00 " + logrus("GET", "/v2/"+manifests+"v1", 200, "1"), nil, accesslog.Yes, "", 1},
 		{"CRI", kubelet, "2026-11-30T17:48:41.5Z stdout F " + get(manifests+"v1"), nil, accesslog.Yes, "", 1},
 		{"CRI, split", kubelet, "2026-11-30T17:48:41.5Z stdout P " + get(manifests+"v1") + "2026-11-30T17:48:41.5Z stderr F " + else200 + "2026-11-30T17:48:41.5Z stdout F " + get(manifests+"v1"), nil, accesslog.Unknown, "2 lines are longer than 65536 bytes or split", 0},
-		{"CRI, after a split one", kubelet, "2026-11-30T17:48:41.5Z stdout P x\n2026-11-30T17:48:41.5Z stdout F y\n2026-11-30T17:48:41.5Z stdout F " + get(manifests+"v1"), nil, accesslog.Yes, "", 1},
+		{"CRI, after a split one", kubelet, "2026-11-30T17:48:41.5Z stdout P {x\n2026-11-30T17:48:41.5Z stdout F y\n2026-11-30T17:48:41.5Z stdout F " + zot("GET", "/v2/"+manifests+"v1", 200), nil, accesslog.Yes, "", 1},
+		{"CRI, after a split request", kubelet, "2026-11-30T17:48:41.5Z stdout P x\n2026-11-30T17:48:41.5Z stdout F y\n2026-11-30T17:48:41.5Z stdout F " + get(manifests+"v1"), nil, accesslog.Unknown, "a client may have written", 1},
+		{"forged", kubelet, withUser("x\n" + get(manifests+"v1") + "x"), nil, accesslog.Unknown, "line 3 is of a request whose URL has a user with a line feed", 1},
+		{"forged on its own line", kubelet, withUser(strings.TrimSuffix(strings.TrimPrefix(get(manifests+"v1"), "192.0.2.7 - "), "\n")), nil, accesslog.Unknown, "line 1 is of a request", 1},
+		{"forged, and long", kubelet, withUser("x\n" + get(manifests+"v1") + strings.Repeat("p", 20000)), nil, accesslog.Unknown, "a client may have written", 1},
+		{"forged, and split between :// and @", kubelet, cri(withUser("x\n" + get(manifests+"v1") + strings.Repeat("p", 20000))), nil, accesslog.Unknown, "a client may have written", 1},
+		{"forged, and split as JSON", kubelet, cri(withUser("x\n" + get(manifests+"v1") + "{" + strings.Repeat("p", 20000))), nil, accesslog.Unknown, "a client may have written", 1},
+		{"forged as zot, and split as JSON", kubelet, cri(withUser("x\n" + zot("GET", "/v2/"+manifests+"v1", 200) + "{" + strings.Repeat("p", 20000))), nil, accesslog.Unknown, "a client may have written", 1},
+		{"a user is no forger", kubelet, withUser("anybody") + get(manifests+"v1"), nil, accesslog.Yes, "", 1},
+		{"a user with a space is none", kubelet, withUser("any body") + get(manifests+"v1"), nil, accesslog.Yes, "", 1},
+		{"a URL with a user behind the agent is none", kubelet, strings.TrimSuffix(get(manifests+"v1"), "\n") + ` "http://a@b/%0a" 0.125` + "\n", nil, accesslog.Yes, "", 1},
+		{"forged before the period", kubelet, strings.ReplaceAll(withUser("x\n"+get(manifests+"v1")+"x"), "17:48:41", "17:48:40") + get(manifests+"v1"), []accesslog.Option{accesslog.Since(at("17:48:41"))}, accesslog.Yes, "", 1},
+		{"forged before the period, for in it", kubelet, strings.Replace(withUser("x\n"+get(manifests+"v1")+"x"), "41 +0000] \"GET http:", "40 +0000] \"GET http:", 1), []accesslog.Option{accesslog.Since(at("17:48:41"))}, accesslog.Unknown, "(want a period that begins after 2026-11-30T17:48:41Z)", 1},
+		{"long before the period", kubelet, strings.Repeat("x", accesslog.MaxLine+1) + "\n" + get(manifests+"v1"), []accesslog.Option{accesslog.Since(at("17:48:41"))}, accesslog.Yes, "", 1},
 		{"docker's json-file", kubelet, fmt.Sprintf(`{"log":%q,"stream":"stdout","time":"2026-11-30T17:48:41.5Z"}`+"\n", get(manifests+"v1")), nil, accesslog.Unknown, "no line is of a known format", 0},
 		{"journal", kubelet, "Nov 30 17:48:41 host registry[12]: " + get(manifests+"v1"), nil, accesslog.Unknown, "no line is of a known format", 0},
 		{"carriage returns and a byte order mark", kubelet, "\ufeff" + strings.ReplaceAll(pull, "\n", "\r\n"), nil, accesslog.Yes, "", 3},
+		{"NUL bytes", kubelet, strings.Repeat("\x00", 3*accesslog.MaxLine) + pull, nil, accesslog.Yes, "", 3},
+		{"NUL bytes alone", kubelet, strings.Repeat("\x00", 3*accesslog.MaxLine), nil, accesslog.Unknown, "the log is empty", 0},
 		{"UTF-16", kubelet, "\xff\xfe" + strings.ReplaceAll(pull, "", "\x00"), nil, accesslog.Unknown, "", 0},
 		{"gzip", kubelet, zipped(pull), nil, accesslog.Yes, "", 3},
 		{"two of them", kubelet, zipped(else200) + zipped(pull), nil, accesslog.Yes, "", 3},
@@ -199,6 +219,25 @@ func TestServed(t *testing.T) {
 			}
 		})
 	}
+}
+
+// withUser is the line of distribution for a request whose URL has a user.
+func withUser(user string) string {
+	return fmt.Sprintf("192.0.2.66 - %s [30/Nov/2026:17:48:41 +0000] \"GET http://%s@m.internal/v2/ HTTP/1.1\" 200 2 \"\" \"node\"\n",
+		user, strings.ReplaceAll(url.QueryEscape(user), "+", "%20"))
+}
+
+// cri is a log as a container runtime writes it, which splits lines at 16 KiB.
+func cri(log string) string {
+	var out strings.Builder
+	for line := range strings.Lines(log) {
+		const stamp, piece = "2026-11-30T17:48:41.5Z stdout ", 16 << 10
+		for ; len(line) > piece; line = line[piece:] {
+			out.WriteString(stamp + "P " + line[:piece] + "\n")
+		}
+		out.WriteString(stamp + "F " + line)
+	}
+	return out.String()
 }
 
 // earlier is a line of n seconds before.
@@ -283,6 +322,33 @@ func TestServedReadError(t *testing.T) {
 		assert.ErrorIs(t, got.Err, broken)
 		if tt.want == accesslog.Unknown {
 			assert.Contains(t, got.Reason, "cannot be read: the disk?[31m is gone")
+		}
+	}
+}
+
+// once ends once; a terminal that is read again waits for more.
+type once struct {
+	r     io.Reader
+	ended bool
+	again bool
+}
+
+func (o *once) Read(p []byte) (int, error) {
+	o.again = o.again || o.ended
+	n, err := o.r.Read(p)
+	o.ended = err != nil
+	return n, err
+}
+
+// After its end, a log is not read again.
+func TestServedEnd(t *testing.T) {
+	for _, log := range []string{"", "x", "x\n", "{}\n", "\x00", "\x00\x00\x00\x00\x00", "\ufeff", get("a/b/manifests/v1"), get("a/b/manifests/v1") + "x", zipped(""), zipped("x"), zipped("x")[:9], "\x1f\x8b"} {
+		for _, end := range []error{io.EOF, errors.New("gone")} {
+			r := &once{r: io.MultiReader(strings.NewReader(log), iotest.ErrReader(end))}
+			_, err := accesslog.Served(r, kubelet)
+			require.NoError(t, err)
+			assert.False(t, r.again, "%q, %v", log, end)
+			assert.True(t, r.ended, "%q, %v", log, end)
 		}
 	}
 }
