@@ -20,6 +20,7 @@ type image struct {
 // them. Empty lines, and what stands behind a # at the start of a line or after a blank, are left out.
 func readImages(name, text string) []image {
 	var images []image
+	text = strings.TrimPrefix(text, "\ufeff") // as editors of Windows begin a file
 	for i, line := range strings.Split(text, "\n") {
 		for j := range line {
 			if line[j] == '#' && (j == 0 || line[j-1] == ' ' || line[j-1] == '\t') {
@@ -46,6 +47,10 @@ func resolve(images []image, host string) (unique []image, warnings []string, er
 			continue
 		}
 		im.registry = order.Registry
+		if err := checkRegistry(im); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", im.place, err))
+			continue
+		}
 		if place, ok := first[im.reference]; ok {
 			warnings = append(warnings, fmt.Sprintf("%s: %q is there already, at %s", im.place, im.reference, place))
 			continue
@@ -63,6 +68,25 @@ func resolve(images []image, host string) (unique []image, warnings []string, er
 		errs = append(errs, errors.New("there is no image (want references in -f FILE or as arguments)"))
 	}
 	return unique, warnings, errors.Join(errs...)
+}
+
+// checkRegistry finds what is wrong with an image's registry. That of "ghcr.io" is
+// docker.io, as for nginx: whoever wrote it means something else.
+func checkRegistry(im image) error {
+	if im.registry == "" {
+		host, _, _ := strings.Cut(im.reference, "/")
+		return fmt.Errorf("%q has no registry, since %q is no name of a host (want one such as ghcr.io/NAME)", im.reference, host)
+	}
+	if name, _, _ := strings.Cut(im.reference, ":"); !strings.Contains(im.reference, "/") && strings.Contains(name, ".") {
+		return fmt.Errorf("%q is the image docker.io/library/%[1]s, and has a registry's name (want that in full where it is meant, or the image behind the registry)", im.reference)
+	}
+	_, err := mirrors.CachePerPort("http://cache.internal", map[string]int{im.registry: 5000}, true)
+	var wrong *mirrors.Error
+	if errors.As(err, &wrong) { // its place is one in a Set, which nobody wrote here
+		f := wrong.Findings[0]
+		return fmt.Errorf("%q: %s (%s)", im.reference, f.Message, strings.Replace(f.Fix, "want the key", "want the registry", 1))
+	}
+	return err
 }
 
 // hostname is a registry without its port.
