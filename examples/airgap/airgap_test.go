@@ -333,26 +333,38 @@ func TestWrongInput(t *testing.T) {
 			[]string{"--cache", cache, "-f", "-", "192.0.2.10:5000/own", "http://x"}, 1, []string{
 				`standard input:2: "nginx:" is not an image reference`, `standard input:3: "a b" is not`, `standard input:4: "localhost:5000/x" is at the node itself`,
 				"standard input:6:", "standard input:7:", "standard input:8:", `argument 1: "192.0.2.10:5000/own" is at the cache itself`, `argument 2: "http://x" is not`}},
-		{"registry in capitals", "UPPER/case\n", []string{"--cache", cache, "-f", "-"}, 1, []string{`mirrors["UPPER"]: a registry is spelled in lower case`}},
-		{"cache with a path", "", []string{"--cache", cache + "/v2/proxy", "nginx"}, 1, []string{"has a path"}},
-		{"cache with a port", "", []string{"--cache", cache + ":5000", "nginx"}, 1, []string{"has a port"}},
-		{"cache without a scheme", "", []string{"--cache", "192.0.2.10", "nginx"}, 1, []string{"origin: "}},
-		{"no such shape", "", []string{"--cache", cache, "--shape", "star", "nginx"}, 1, []string{`--shape: "star"`}},
-		{"upstreams that are none", "", []string{"--cache", cache, "--upstream", "ghcr.io", "--upstream", "docker.io=x", "--upstream", "quay.io=1", "--upstream", "quay.io=2", "nginx"}, 1,
+		{"registries that are none", "UPPER/case\na_b.io/x/y\nghcr.io\nregistry.example.com:5000\n", []string{"--cache", cache, "-f", "-", "registry-1.docker.io/x/y", "Ghcr.io/a/b"}, 1, []string{
+			`standard input:1: "UPPER/case": a registry is spelled in lower case`, `standard input:2: "a_b.io/x/y" has no registry`,
+			`standard input:3: "ghcr.io" is the image docker.io/library/ghcr.io`, `standard input:4: "registry.example.com:5000" is the image`,
+			`argument 1: "registry-1.docker.io/x/y": images of Docker Hub have the registry "docker.io"`, `argument 2: "Ghcr.io/a/b": a registry is spelled in lower case`}},
+		{"cache with a path", "", []string{"--cache", cache + "/v2/proxy", "nginx"}, 2, []string{"has a path"}},
+		{"cache with a port", "", []string{"--cache", cache + ":5000", "nginx"}, 2, []string{"has a port"}},
+		{"cache without a scheme", "", []string{"--cache", "192.0.2.10", "nginx"}, 2, []string{"origin: "}},
+		{"no such shape", "", []string{"--cache", cache, "--shape", "star", "nginx"}, 2, []string{`--shape: "star"`}},
+		{"upstreams that are none", "", []string{"--cache", cache, "--upstream", "ghcr.io", "--upstream", "docker.io=x", "--upstream", "quay.io=1", "--upstream", "quay.io=2", "nginx"}, 2,
 			[]string{`"ghcr.io" is no upstream`, `"x" is no port of docker.io`, `"quay.io" is there twice`}},
-		{"one port for two", "", []string{"--cache", cache, "--upstream", "ghcr.io=30500", "--upstream", "docker.io=30500", "nginx"}, 1, []string{"port 30500 is that of"}},
+		{"one port for two", "", []string{"--cache", cache, "--upstream", "ghcr.io=30500", "--upstream", "docker.io=30500", "nginx"}, 2, []string{"port 30500 is that of"}},
 		{"an upstream that the cache has not", "", []string{"--cache", cache, "--upstream", "ghcr.io=30500", "nginx", "ghcr.io/a/b:1", "quay.io/c/d"}, 1, []string{
 			"airgap: nginx: containerd would ask https://registry-1.docker.io/v2: no mirror has the key", "airgap: nginx: machined would ask", "airgap: quay.io/c/d: containerd would ask https://quay.io/v2", "[no-mirror]"}},
-		{"caches that cannot be", "", []string{"--cache", cache, "--namespace", "A_b", "--cache-image", "UPPER", "--storage", "much", "--tls-secret", "x", "--node-cidr", "192.0.2.1/24", "--first-port", "5000", "nginx"}, 1,
+		{"caches that cannot be", "", []string{"--cache", cache, "--namespace", "A_b", "--cache-image", "UPPER", "--storage", "much", "--tls-secret", "x", "--node-cidr", "192.0.2.1/24", "--first-port", "5000", "nginx"}, 2,
 			[]string{`--namespace: "A_b"`, "--cache-image:", `--storage: "much"`, "--tls-secret: the cache speaks http", `--node-cidr: "192.0.2.1/24"`, "port 5000 of docker.io is no node port", "are for --cilium"}},
-		{"https without a certificate", "", []string{"--cache", "https://cache.example.com", "nginx"}, 1, []string{"--tls-secret: missing"}},
-		{"CA that is none", "", []string{"--cache", "https://cache.example.com", "--tls-secret", "x", "--ca", "testdata/images.txt", "nginx"}, 1, []string{`config["cache.example.com:30500"].tls.ca`}},
-		{"CA for http", "", []string{"--cache", cache, "--ca", "testdata/ca.crt", "nginx"}, 1, []string{"tls"}},
-		{"hosts that are none", "", []string{"--cache", cache, "--cilium", "--fqdn", "docker.io", "--fqdn", "docker.io=UPPER.example.com", "--fqdn", "ghcr.io=cdn.example.com", "nginx"}, 1,
+		{"https without a certificate", "", []string{"--cache", "https://cache.example.com", "nginx"}, 2, []string{"--tls-secret: missing"}},
+		{"CA that is none", "", []string{"--cache", "https://cache.example.com", "--tls-secret", "x", "--ca", "testdata/images.txt", "nginx"}, 1, []string{"--ca: no certificate in testdata/images.txt"}},
+		{"CA of nothing", "", []string{"--cache", "https://cache.example.com", "--tls-secret", "x", "--ca", os.DevNull, "nginx"}, 1, []string{"--ca: no certificate in " + os.DevNull}},
+		{"no file and no CA", "", []string{"--cache", "https://cache.example.com", "-f", "testdata/none", "--ca", "testdata/neither"}, 1, []string{"testdata/none", "--ca: open testdata/neither"}},
+		{"flags without caches.yaml", "", []string{"--cache", cache, "--shape", "project", "--cilium", "--service", "Bogus", "--tls-secret", "foo", "--namespace", "$$", "--first-port", "1", "nginx"}, 2,
+			[]string{"--cilium does nothing with --shape project", "--service does nothing", "--tls-secret does nothing", "--namespace does nothing", "--first-port does nothing with --shape project"}},
+		{"flags without manifests", "", []string{"--cache", cache, "--manifests=false", "--cilium", "--node-cidr", "192.0.2.0/24", "--fqdn", "docker.io=x.example.com", "--storage", "1Gi", "--cache-image", "x", "nginx"}, 2,
+			[]string{"--cilium does nothing with --manifests=false", "--node-cidr does nothing", "--fqdn does nothing", "--storage does nothing", "--cache-image does nothing"}},
+		{"two ways to give ports", "", []string{"--cache", cache, "--first-port", "30600", "--upstream", "docker.io=30500", "nginx"}, 2, []string{"--first-port does nothing with --upstream"}},
+		{"flags that are empty", "", []string{"--cache", cache, "--ca", "", "-f", "", "nginx"}, 2, []string{"--ca is empty", "--f is empty"}},
+		{"wrong flags and images", "", []string{"--cache", cache, "--shape", "star", "--talos-version", "new", "nginx:"}, 2, []string{`argument 1: "nginx:"`, `--shape: "star"`, `cannot read "new"`}},
+		{"CA for http", "", []string{"--cache", cache, "--ca", "testdata/ca.crt", "nginx"}, 2, []string{"tls"}},
+		{"hosts that are none", "", []string{"--cache", cache, "--cilium", "--fqdn", "docker.io", "--fqdn", "docker.io=UPPER.example.com", "--fqdn", "ghcr.io=cdn.example.com", "nginx"}, 2,
 			[]string{`"docker.io" is no host`, `"docker.io=UPPER.example.com" is no host`, `"ghcr.io" is not an upstream of this cache`}},
-		{"policy for an address", "", []string{"--cache", cache, "--cilium", "192.0.2.99:5000/x"}, 1, []string{`the upstream "192.0.2.99:5000" is an address`}},
-		{"Talos of no version", "", []string{"--cache", cache, "--talos-version", "new", "nginx"}, 1, []string{`cannot read "new"`}},
-		{"Talos that cannot replace", "", []string{"--cache", cache, "--talos-version", "v1.5", "nginx"}, 1, []string{"skipFallback"}},
+		{"policy for an address", "", []string{"--cache", cache, "--cilium", "192.0.2.99:5000/x"}, 2, []string{`the upstream "192.0.2.99:5000" is an address`}},
+		{"Talos of no version", "", []string{"--cache", cache, "--talos-version", "new", "nginx"}, 2, []string{`cannot read "new"`}},
+		{"Talos that cannot replace", "", []string{"--cache", cache, "--talos-version", "v1.5", "nginx"}, 2, []string{"skipFallback"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "out")
@@ -371,6 +383,14 @@ func TestWrongInput(t *testing.T) {
 				t.Errorf("there is %v, %v", left, err)
 			}
 		})
+	}
+}
+
+// TestByteOrderMark: a list that an editor of Windows wrote is one.
+func TestByteOrderMark(t *testing.T) {
+	code, stdout, stderr := call("\ufeffnginx\r\nghcr.io/a/b\r\n", "--cache", "http://192.0.2.10", "-f", "-")
+	if code != 0 || !strings.Contains(stdout, "\n2 images; ") {
+		t.Errorf("exit code %d\n%s", code, stderr)
 	}
 }
 

@@ -38,6 +38,24 @@ func (c cache) host() string {
 	return ""
 }
 
+// https tells whether the cache speaks it.
+func (c cache) https() bool {
+	u, err := url.Parse(c.origin)
+	return err == nil && u.Scheme == "https"
+}
+
+// check is about what stands in the flags alone.
+func (c cache) check() error {
+	var errs []error
+	if c.shape != byPort && c.shape != byProject && c.shape != byRepository {
+		errs = append(errs, fmt.Errorf("--shape: %q is none (want port, project or repository)", c.shape))
+	}
+	if c.ca != "" && !c.https() {
+		errs = append(errs, errors.New("--ca: the cache speaks no tls (want --cache https://…)"))
+	}
+	return errors.Join(errs...)
+}
+
 // ports are those of the upstreams, where they have some.
 func (c cache) ports(registries []string) (map[string]int, error) {
 	ports := map[string]int{}
@@ -101,23 +119,26 @@ func (c cache) set(registries []string) (set mirrors.Set, ports map[string]int, 
 			path = mirrors.RepositoryPath
 		}
 		set, err = mirrors.CachePerPath(c.origin, path, projects, true)
-	default:
-		return mirrors.Set{}, nil, fmt.Errorf("--shape: %q is none (want port, project or repository)", c.shape)
 	}
-	if err != nil || c.ca == "" {
-		return set, ports, err
+	return set, ports, err
+}
+
+// trust adds the certificates, for each host of the Set.
+func (c cache) trust(set mirrors.Set) (mirrors.Set, error) {
+	if c.ca == "" {
+		return set, nil
 	}
 	set.Config = map[string]mirrors.HostConfig{}
 	for _, m := range set.Mirrors {
 		for _, e := range m.Endpoints {
 			u, err := url.Parse(e.URL)
 			if err != nil {
-				return mirrors.Set{}, nil, err
+				return mirrors.Set{}, err
 			}
 			set.Config[u.Host] = mirrors.HostConfig{TLS: &mirrors.TLS{CA: c.ca}}
 		}
 	}
-	return set, ports, set.Check().Err()
+	return set, set.Check().Err()
 }
 
 // registriesOf are those of the images, sorted, each once.

@@ -17,8 +17,9 @@
 //
 // No result is written when mirrors.Set.AirGapped finds a way out for an image: the
 // exit status is then 1, and standard error has each way with its reason. Without
-// --out everything goes to standard output. Exit codes: 0 done; 1 the input is
-// wrong, or a pull would leave; 2 the call is wrong.
+// --out everything goes to standard output. Exit codes: 0 done; 1 a file or an image is
+// wrong, or a pull would leave; 2 the call is wrong, be it a flag's value or a flag
+// that does nothing beside the others.
 //
 // The logic is that of the packages mirrors and configpatch. What is proven is where
 // nodes ask, not that the cache has the images. A node that is to run the cache
@@ -26,11 +27,11 @@
 package main
 
 import (
+	"encoding/pem"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
 	"strings"
 
@@ -49,6 +50,46 @@ type many []string
 
 func (m *many) String() string     { return strings.Join(*m, ",") }
 func (m *many) Set(s string) error { *m = append(*m, s); return nil }
+
+// wrongCall is an error of the flags, not of what is read.
+type wrongCall struct{ error }
+
+func (w wrongCall) Unwrap() error { return w.error }
+
+// called makes a wrongCall of an error that is there.
+func called(err error) error {
+	if err == nil {
+		return nil
+	}
+	return wrongCall{err}
+}
+
+// idle names the flags that are there and do nothing.
+func idle(flags *flag.FlagSet, c cache, caches bool) error {
+	var errs []error
+	flags.Visit(func(f *flag.Flag) {
+		switch f.Name {
+		case "namespace", "cache-image", "service", "storage", "tls-secret", "cilium", "node-cidr", "fqdn":
+			switch {
+			case f.Value.String() == "false":
+			case c.shape == byProject || c.shape == byRepository:
+				errs = append(errs, fmt.Errorf("--%s does nothing with --shape %s, for which there is no caches.yaml", f.Name, c.shape))
+			case !caches:
+				errs = append(errs, fmt.Errorf("--%s does nothing with --manifests=false", f.Name))
+			}
+		case "first-port":
+			if c.shape == byProject || c.shape == byRepository {
+				errs = append(errs, fmt.Errorf("--first-port does nothing with --shape %s", c.shape))
+			} else if len(c.upstreams) > 0 {
+				errs = append(errs, errors.New("--first-port does nothing with --upstream, which has the ports"))
+			}
+		}
+		if f.Value.String() == "" {
+			errs = append(errs, fmt.Errorf("--%s is empty", f.Name))
+		}
+	})
+	return called(errors.Join(errs...))
+}
 
 // run is main without the process.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
@@ -99,23 +140,19 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	c.shape, c.upstreams, d.nodeCIDRs, d.fqdns = shape(form), upstream, cidrs, hosts
 
-	images, err := gather(*from, stdin, flags.Args())
-	if err != nil {
-		say("%v", err)
-		return 1
-	}
-	if *caFile != "" {
-		text, err := os.ReadFile(*caFile)
-		if err != nil {
-			say("--ca: %v", err)
-			return 1
+	images, imagesErr := gather(*from, stdin, flags.Args())
+	ca, caErr := certificates(*caFile)
+	c.ca = ca
+	var files []file
+	err := errors.Join(imagesErr, caErr)
+	if err == nil {
+		var warnings []string
+		files, warnings, err = results(images, c, d, *version, *caches)
+		for _, w := range warnings {
+			say("warning: %s", w)
 		}
-		c.ca = mirrors.PEM(text)
 	}
-	files, warnings, err := results(images, c, d, *version, *caches)
-	for _, w := range warnings {
-		say("warning: %s", w)
-	}
+	err = errors.Join(idle(flags, c, *caches), err)
 	if err == nil && *out != "" {
 		err = writeFolder(*out, files)
 	} else if err == nil {
@@ -123,9 +160,31 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	if err != nil {
 		say("%v", err)
+		if errors.As(err, new(wrongCall)) {
+			return 2
+		}
 		return 1
 	}
 	return 0
+}
+
+// certificates are those of a file, where there is one.
+func certificates(file string) (mirrors.PEM, error) {
+	if file == "" {
+		return "", nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", fmt.Errorf("--ca: %w", err)
+	}
+	for rest := text; ; {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			return "", fmt.Errorf("--ca: no certificate in %s (want PEM, as of BEGIN CERTIFICATE)", file)
+		} else if block.Type == "CERTIFICATE" {
+			return mirrors.PEM(text), nil
+		}
+	}
 }
 
 func gather(from string, stdin io.Reader, args []string) (images []image, err error) {
@@ -150,17 +209,22 @@ func gather(from string, stdin io.Reader, args []string) (images []image, err er
 func results(listed []image, c cache, d deployment, talos string, caches bool) (files []file, warnings []string, err error) {
 	images, warnings, imagesErr := resolve(listed, c.host())
 	version, versionErr := configpatch.ParseVersion(talos)
-	set, ports, setErr := c.set(registriesOf(images))
-	if imagesErr != nil && len(images) == 0 {
-		setErr = nil // that there is no upstream is no other mistake
+	var (
+		set   mirrors.Set
+		ports map[string]int
+		caErr error
+	)
+	callErr := c.check()
+	if callErr == nil && len(images)+len(c.upstreams) > 0 {
+		if set, ports, callErr = c.set(registriesOf(images)); callErr == nil {
+			set, caErr = c.trust(set)
+		}
 	}
-	caches = caches && ports != nil
-	var cachesErr error
+	caches = caches && c.shape == byPort
 	if caches {
-		u, _ := url.Parse(c.origin)
-		cachesErr = d.check(u != nil && u.Scheme == "https", ports)
+		callErr = errors.Join(callErr, d.check(c.https(), ports))
 	}
-	if err := errors.Join(imagesErr, versionErr, setErr, cachesErr); err != nil {
+	if err := errors.Join(imagesErr, caErr, called(errors.Join(versionErr, callErr))); err != nil {
 		return nil, warnings, err
 	}
 	for _, f := range set.Check() {
@@ -171,13 +235,14 @@ func results(listed []image, c cache, d deployment, talos string, caches bool) (
 	if err != nil {
 		return nil, warnings, err
 	}
+	// What is wrong here is the version: the Set is a checked one.
 	merge, err := configpatch.Merge(set, version)
 	if err != nil {
-		return nil, warnings, err
+		return nil, warnings, called(err)
 	}
 	replacement, err := configpatch.Replace(set, version)
 	if err != nil {
-		return nil, warnings, err
+		return nil, warnings, called(err)
 	}
 	for _, f := range replacement.Warnings {
 		warnings = append(warnings, fmt.Sprintf("%s [%s]", f, f.Rule))

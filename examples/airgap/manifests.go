@@ -73,6 +73,11 @@ func (d deployment) check(https bool, ports map[string]int) error {
 	if !d.cilium && len(d.nodeCIDRs)+len(d.fqdns) > 0 {
 		wrong("--node-cidr and --fqdn are for --cilium")
 	}
+	if d.cilium && ports != nil {
+		if _, err := fqdns(slices.Sorted(maps.Keys(ports)), d.fqdns); err != nil {
+			errs = append(errs, err)
+		}
+	}
 	return errors.Join(errs...)
 }
 
