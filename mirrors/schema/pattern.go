@@ -27,8 +27,6 @@ const (
 	hostAuthority = `^[^/?#]*//` + hostName + `(?::[^:/?#]*)?(?:[/?#]|$)`
 	hostPort      = `^[^/?#]*//[^:/?#]*(?::` + port + `)?(?:[/?#]|$)`
 	ipv6Port      = `^[^/?#]*//\[[^\]]*\](?::` + port + `)?(?:[/?#]|$)`
-	hostKey       = `^(?:\*|(?:` + label + `(?:\.` + label + `)+|localhost)(?::[0-9]+)?|` + label + `:[0-9]+)$`
-	keyPort       = `^[^:]*(?::` + port + `)?$`
 
 	// plainSegment of a path is none that is cleaned away, . or .., and has no escapes.
 	plainSegment = `(?:[^/.%?#][^/%?#]*|\.[^/.%?#][^/%?#]*|\.\.[^/%?#]+)`
@@ -81,7 +79,6 @@ const (
 
 var (
 	ipv6Authority = `^[^/?#]*//\[` + ipv6(`[0-9A-Fa-f]{1,4}`) + `\](?::[^:/?#]*)?(?:[/?#]|$)`
-	ipv6Key       = `^\[` + ipv6(`[0-9a-f]{1,4}`) + `\](?::` + port + `)?$`
 	registryName  = `^(?:\*|(?:` + label + `(?:\.` + label + `)+|localhost|\[` + ipv6(`[0-9a-f]{1,4}`) + `\])(?::` + port + `)?|` + label + `:` + port + `)$`
 )
 

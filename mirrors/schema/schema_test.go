@@ -227,6 +227,34 @@ func TestMessages(t *testing.T) {
 	assert.Greater(t, secrets, 20)
 }
 
+// A keyword of which a validator shows the value, or nothing that can be understood,
+// stands in conditions only, whose failures are not said.
+func TestConditions(t *testing.T) {
+	n := 0
+	var walk func(v any, names bool)
+	walk = func(v any, names bool) {
+		s, ok := v.(map[string]any)
+		if !ok {
+			return
+		}
+		for k, e := range s {
+			switch {
+			case names:
+				walk(e, false)
+			case k == "if":
+				n++
+			case k == "not":
+				assert.Equal(t, map[string]any{"const": s["const"]}, e)
+			default:
+				assert.NotContains(t, []string{"pattern", "propertyNames", "enum", "anyOf", "allOf", "oneOf", "minLength", "maxItems", "format"}, k)
+				walk(e, k == "properties" || k == "patternProperties")
+			}
+		}
+	}
+	walk(schema.JSONSchema(), false)
+	assert.Greater(t, n, 10)
+}
+
 // A text that the schema wants in its messages is no way to be taken.
 func TestWantedTexts(t *testing.T) {
 	j := newJudges(t, nil, nil)
