@@ -35,7 +35,8 @@ var setups = []struct {
 	{"nodeport-cilium", []string{"--cache", "http://192.0.2.10", "--cilium", "--node-cidr", "192.0.2.0/24", "--node-cidr", "fd00:1::/64",
 		"--fqdn", "factory.talos.dev=*.store.example.com", "--fqdn", "registry.internal:5000=blobs.internal"}},
 	{"https-loadbalancer", []string{"--cache", "https://cache.example.com", "--ca", "testdata/ca.crt", "--tls-secret", "cache-tls",
-		"--service", "LoadBalancer", "--first-port", "5001", "--namespace", "caches", "--cache-image", "registry.example.com/registry:3", "--storage", "100Gi"}},
+		"--service", "LoadBalancer", "--service-annotation", "metallb.io/allow-shared-ip=caches", "--service-annotation", "metallb.io/loadBalancerIPs=192.0.2.10,fd00::10",
+		"--first-port", "5001", "--namespace", "caches", "--cache-image", "registry.example.com/registry:3", "--storage", "100Gi"}},
 	{"upstreams-legacy", []string{"--cache", "http://[fd00::10]", "--talos-version", "v1.11", "--upstream", "ghcr.io=30100", "--upstream", "registry.k8s.io=30101",
 		"--upstream", "factory.talos.dev=30102", "--upstream", "quay.io=30103", "--upstream", "gcr.io=30104", "--upstream", "docker.io=30105", "--upstream", "registry.internal:5000=30106"}},
 	{"harbor", []string{"--cache", "https://harbor.example.com", "--shape", "project"}},
@@ -244,6 +245,10 @@ func TestManifests(t *testing.T) {
 				}
 				return
 			}
+			namespace, own := "pull-through-cache", 1
+			if i := slices.Index(s.args, "--namespace"); i >= 0 { // that of somebody, who labels it
+				namespace, own = s.args[i+1], 0
+			}
 			kinds, remotes := map[string]int{}, map[string]bool{}
 			names := map[string]bool{}
 			claims := map[string]bool{}
@@ -253,6 +258,9 @@ func TestManifests(t *testing.T) {
 					t.Errorf("%s %s is there twice", o.Kind, o.Metadata.Name)
 				}
 				names[o.Kind+o.Metadata.Name] = true
+				if o.Kind != "Namespace" && o.Metadata.Namespace != namespace {
+					t.Errorf("%s %s is in %q", o.Kind, o.Metadata.Name, o.Metadata.Namespace)
+				}
 				pod := o.Spec.Template.Spec
 				switch o.Kind {
 				case "PersistentVolumeClaim":
@@ -289,7 +297,7 @@ func TestManifests(t *testing.T) {
 			if slices.Contains(s.args, "--cilium") {
 				want = 7
 			}
-			if kinds["Deployment"] != 7 || kinds["Service"] != 7 || kinds["PersistentVolumeClaim"] != 7 || kinds["CiliumNetworkPolicy"] != want {
+			if kinds["Namespace"] != own || kinds["Deployment"] != 7 || kinds["Service"] != 7 || kinds["PersistentVolumeClaim"] != 7 || kinds["CiliumNetworkPolicy"] != want {
 				t.Errorf("%v", kinds)
 			}
 		})
@@ -302,6 +310,14 @@ func environment(o kubernetes) map[string]string {
 		env[e.Name] = e.Value
 	}
 	return env
+}
+
+// TestOneBalancer: a single upstream needs no address that is shared.
+func TestOneBalancer(t *testing.T) {
+	code, stdout, stderr := call("", "--cache", "http://192.0.2.10", "--service", "LoadBalancer", "nginx")
+	if code != 0 || strings.Contains(stdout, "annotations:") {
+		t.Errorf("exit code %d\n%s%s", code, stderr, stdout)
+	}
 }
 
 func TestObjectNames(t *testing.T) {
@@ -348,6 +364,10 @@ func TestWrongInput(t *testing.T) {
 			"airgap: nginx: containerd would ask https://registry-1.docker.io/v2: no mirror has the key", "airgap: nginx: machined would ask", "airgap: quay.io/c/d: containerd would ask https://quay.io/v2", "[no-mirror]"}},
 		{"caches that cannot be", "", []string{"--cache", cache, "--namespace", "A_b", "--cache-image", "UPPER", "--storage", "much", "--tls-secret", "x", "--node-cidr", "192.0.2.1/24", "--first-port", "5000", "nginx"}, 2,
 			[]string{`--namespace: "A_b"`, "--cache-image:", `--storage: "much"`, "--tls-secret: the cache speaks http", `--node-cidr: "192.0.2.1/24"`, "port 5000 of docker.io is no node port", "are for --cilium"}},
+		{"balancers with an address each", "", []string{"--cache", cache, "--service", "LoadBalancer", "nginx", "ghcr.io/a/b"}, 2, []string{
+			"--service-annotation: missing, and each of the 2 Services", "metallb.io/allow-shared-ip=KEY", "lbipam.cilium.io/sharing-key=KEY"}},
+		{"annotations that are none", "", []string{"--cache", cache, "--service-annotation", "a", "--service-annotation", "-/b=c", "--service-annotation", "a/b=c", "--service-annotation", "a/b=", "nginx"}, 2,
+			[]string{`--service-annotation: "a" is none`, `--service-annotation: "-/b=c" is none`, `--service-annotation: "a/b" is there twice`}},
 		{"https without a certificate", "", []string{"--cache", "https://cache.example.com", "nginx"}, 2, []string{"--tls-secret: missing"}},
 		{"CA that is none", "", []string{"--cache", "https://cache.example.com", "--tls-secret", "x", "--ca", "testdata/images.txt", "nginx"}, 1, []string{"--ca: no certificate in testdata/images.txt"}},
 		{"CA of nothing", "", []string{"--cache", "https://cache.example.com", "--tls-secret", "x", "--ca", os.DevNull, "nginx"}, 1, []string{"--ca: no certificate in " + os.DevNull}},

@@ -69,7 +69,7 @@ func idle(flags *flag.FlagSet, c cache, caches bool) error {
 	var errs []error
 	flags.Visit(func(f *flag.Flag) {
 		switch f.Name {
-		case "namespace", "cache-image", "service", "storage", "tls-secret", "cilium", "node-cidr", "fqdn":
+		case "namespace", "cache-image", "service", "service-annotation", "storage", "tls-secret", "cilium", "node-cidr", "fqdn":
 			switch {
 			case f.Value.String() == "false":
 			case c.shape == byProject || c.shape == byRepository:
@@ -116,14 +116,18 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		cidrs    many
 		hosts    many
 		form     string
+
+		annotations many
 	)
 	flags.StringVar(&c.origin, "cache", "", "`URL` of the cache: scheme and host, with a port only where upstreams have paths")
 	flags.StringVar(&form, "shape", string(byPort), "how the cache tells upstreams apart: port, project (Harbor) or repository (Nexus)")
 	flags.IntVar(&c.firstPort, "first-port", 30500, "of the upstreams in alphabetical order")
 	flags.Var(&upstream, "upstream", "`NAME=PORT` or NAME=PROJECT, repeated: the upstreams that the cache has (default: those of the images)")
-	flags.StringVar(&d.namespace, "namespace", "pull-through-cache", "of the caches")
+	flags.StringVar(&d.namespace, "namespace", ownNamespace, "of the caches; another than the default has to be there, and caches.yaml leaves it as it is")
 	flags.StringVar(&d.image, "cache-image", "docker.io/library/registry:2.8.3", "`image` of a registry (CNCF distribution 2.8 or 3)")
 	flags.StringVar(&d.service, "service", "NodePort", "type of the Services: NodePort or LoadBalancer")
+	flags.Var(&annotations, "service-annotation", "`KEY=VALUE` of each Service, repeated; two or more of type LoadBalancer need the one by which they share\n"+
+		"an address, such as metallb.io/allow-shared-ip=caches (MetalLB) or lbipam.cilium.io/sharing-key=caches (Cilium)")
 	flags.StringVar(&d.storage, "storage", "20Gi", "`size` of each store")
 	flags.StringVar(&d.tlsSecret, "tls-secret", "", "`name` of a Secret of type kubernetes.io/tls, for an https cache")
 	flags.BoolVar(&d.cilium, "cilium", false, "with a CiliumNetworkPolicy for each cache")
@@ -139,6 +143,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return 2
 	}
 	c.shape, c.upstreams, d.nodeCIDRs, d.fqdns = shape(form), upstream, cidrs, hosts
+	d.annotations = annotations
 
 	images, imagesErr := gather(*from, stdin, flags.Args())
 	ca, caErr := certificates(*caFile)

@@ -17,6 +17,10 @@ import (
 	"github.com/mirrorpatch/mirrorpatch/mirrors"
 )
 
+// ownNamespace is the namespace that the manifests make. Any other can have Pods of
+// others, which the restricted level would keep from being made again.
+const ownNamespace = "pull-through-cache"
+
 // deployment is how the caches run in a cluster.
 type deployment struct {
 	namespace string
@@ -27,11 +31,14 @@ type deployment struct {
 	cilium    bool
 	nodeCIDRs []string
 	fqdns     []string
+
+	annotations []string // "KEY=VALUE", of the Services
 }
 
 var (
 	label    = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 	name     = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
+	annotate = regexp.MustCompile(`^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$`)
 	quantity = regexp.MustCompile(`^[1-9][0-9]{0,14}(Mi|Gi|Ti|M|G|T)?$`)
 )
 
@@ -56,6 +63,21 @@ func (d deployment) check(https bool, ports map[string]int) error {
 				wrong("--service: port %d of %s is no node port (want 30000 to 32767, or --service LoadBalancer)", p, upstream)
 			}
 		}
+	}
+	seen := map[string]bool{}
+	for _, text := range d.annotations {
+		key, _, ok := strings.Cut(text, "=")
+		if !ok || !annotate.MatchString(key) {
+			wrong("--service-annotation: %q is none (want KEY=VALUE, such as metallb.io/allow-shared-ip=caches)", text)
+		} else if seen[key] {
+			wrong("--service-annotation: %q is there twice", key)
+		}
+		seen[key] = true
+	}
+	// A Service has one selector, so each cache needs one; the nodes ask one host.
+	if d.service == "LoadBalancer" && len(ports) > 1 && len(d.annotations) == 0 {
+		wrong("--service-annotation: missing, and each of the %d Services would have an address of its own (want the annotation by which they share that of --cache: "+
+			"metallb.io/allow-shared-ip=KEY with MetalLB, lbipam.cilium.io/sharing-key=KEY with Cilium)", len(ports))
 	}
 	switch {
 	case https && d.tlsSecret == "":
@@ -118,8 +140,11 @@ func (d deployment) manifests(ports map[string]int) ([]byte, error) {
 		return nil, err
 	}
 	names := objectNames(upstreams)
-	objects := []*yaml.Node{object("apiVersion", "v1", "kind", "Namespace", "metadata", object("name", d.namespace,
-		"labels", object("pod-security.kubernetes.io/enforce", "restricted")))}
+	var objects []*yaml.Node
+	if d.namespace == ownNamespace {
+		objects = append(objects, object("apiVersion", "v1", "kind", "Namespace", "metadata", object("name", d.namespace,
+			"labels", object("pod-security.kubernetes.io/enforce", "restricted"))))
+	}
 	for _, upstream := range upstreams {
 		n := names[upstream]
 		objects = append(objects, d.claim(n), d.deployment(n, upstream), d.serviceObject(n, ports[upstream]))
@@ -234,7 +259,16 @@ func (d deployment) serviceObject(n string, port int) *yaml.Node {
 	if d.service == "NodePort" {
 		p = append(p, "nodePort", port)
 	}
-	return object("apiVersion", "v1", "kind", "Service", "metadata", d.metadata(n),
+	metadata := d.metadata(n)
+	if len(d.annotations) > 0 {
+		var pairs []any
+		for _, text := range d.annotations {
+			key, value, _ := strings.Cut(text, "=")
+			pairs = append(pairs, key, value)
+		}
+		metadata.Content = append(metadata.Content, node("annotations"), object(pairs...))
+	}
+	return object("apiVersion", "v1", "kind", "Service", "metadata", metadata,
 		"spec", object("type", d.service, "selector", labels(n), "ports", list(object(p...))))
 }
 
