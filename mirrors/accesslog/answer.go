@@ -21,10 +21,16 @@ func (t *tally) answer() (Answer, string) {
 		doubt("%s", text)
 	}
 	if t.asked.Served() > 0 {
-		if doubts != nil {
-			return Unknown, sentence(append([]string{t.servedText()}, doubts...))
+		if t.content == 0 {
+			doubt("to HEAD alone: a node looked, and had the content, took it from elsewhere or failed to get it")
 		}
-		return Yes, sentence(append([]string{t.servedText()}, t.grounds()...))
+		if t.content > 0 && t.contentBlobs == 0 && t.failedBlobs+t.missingBlobs > 0 {
+			doubt("none of the blobs was served")
+		}
+		if doubts != nil {
+			return Unknown, sentence(append(append([]string{t.servedText()}, doubts...), t.losses()...))
+		}
+		return Yes, sentence(append(append([]string{t.servedText()}, t.losses()...), t.grounds()...))
 	}
 
 	readable := t.lines.Requests() + t.lines.Repeated + t.lines.Other
@@ -72,12 +78,18 @@ func (t *tally) answer() (Answer, string) {
 	case q.tag != "" && t.otherTag == 0 && t.otherDigest+t.blobs > 0:
 		doubt("of %s the log has %s by digest and %s, which have no tag", q.repository,
 			plural(t.otherDigest, "manifest", "manifests"), plural(t.blobs, "blob", "blobs"))
-	case q.digest != "" && t.otherDigest == 0 && t.otherTag+t.blobs > 0:
+	case q.tag != "" && t.origins.unclear():
+		doubt("of %s the log has manifests by digest that no request for a tag explains", q.repository)
+	case q.digest != "" && (t.otherTagGet > 0 || t.otherDigest == 0 && t.otherTag+t.blobs > 0):
 		doubt("of %s the log has %s by tag and %s, which may be of the digest", q.repository,
 			plural(t.otherTag, "manifest", "manifests"), plural(t.blobs, "blob", "blobs"))
 	}
 	if t.asked.Moved > 0 {
 		doubt("%s sent to another address (301, 308)", plural(t.asked.Moved, "request was", "requests were"))
+	}
+	if t.otherAccess > 0 {
+		doubt("%s to %s in a line of distribution's own, and to who is in the access line: a proxy may stand between",
+			plural(t.otherAccess, "request was served", "requests were served"), q.fromText)
 	}
 	if t.otherClient > 0 && t.fromUnclear {
 		doubt("the image was served to a client whose address the log does not have")
@@ -100,15 +112,25 @@ func (t *tally) servedText() string {
 	} else {
 		s += fmt.Sprintf(" from %s to %s", stampOf(c.first), stampOf(c.last))
 	}
-	switch {
-	case t.askedHead < c.Served():
-	case t.otherDigest+t.blobs > 0:
+	if t.askedHead == c.Served() && t.content > 0 {
 		s += fmt.Sprintf(", to HEAD, and of the repository %s by digest and %s",
 			plural(t.otherDigest, "manifest", "manifests"), plural(t.blobs, "blob", "blobs"))
-	default:
-		s += ", to HEAD alone: a node looked, and had the content or took it from elsewhere"
 	}
 	return s
+}
+
+// losses says what of the repository was asked for and not served.
+func (t *tally) losses() []string {
+	var list []string
+	add := func(n int, one, more, how string) {
+		if n > 0 {
+			list = append(list, plural(n, one, more)+" "+how)
+		}
+	}
+	add(t.failedDigests, "request for a manifest by digest", "requests for manifests by digest", "failed")
+	add(t.failedBlobs, "request for a blob", "requests for blobs", "failed")
+	add(t.missingBlobs, "request for a blob", "requests for blobs", "missing (404)")
+	return list
 }
 
 // unservedText says why the answer is no.

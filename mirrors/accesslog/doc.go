@@ -16,8 +16,8 @@
 //
 // A request counts once. distribution writes an access line and a "response
 // completed" line for it: they are one when method, URI, status and size agree and
-// they began in the same second, or the access line in the one before, with fewer
-// than [Window] requests between; the client is that of the first line. A repeated
+// they began in the same second or in neighbouring ones, with fewer than [Window]
+// requests between; the client is that of the first line. A repeated
 // http.request.id is one request. Other logrus lines ("authorized request", errors)
 // are none. Probes and warm-ups are left out by their user agent: [DefaultIgnored].
 //
@@ -34,18 +34,22 @@
 // alone, and the reason says so. [UnderPath] is for a mirror with a path of its own.
 // The answer for a tag rests on its manifest: blobs and digests have no tag.
 //
-//	yes      the image was served
+//	yes      the image was served, and something of it to GET: a node that has the
+//	         blobs takes the manifest alone
 //	no       it was asked for and never served, or never asked for
-//	unknown  a client may have forged lines. Or nothing was served, and the log was
-//	         not read to its end; it is empty; most of its lines or one that has the
-//	         repository's name cannot be read; its last line is cut; a line is longer
-//	         than MaxLine, or was split by the runtime; it has no request, or only the
-//	         failed ones of a log level; it does not span Since to Until; or what was
-//	         served is under another path, or of a tag that the log does not name
+//	unknown  a client may have forged lines. It was served to HEAD alone, or all of its
+//	         blobs failed. Or nothing was served, and the log was not read to its end;
+//	         it is empty; most of its lines or one that has the repository's name
+//	         cannot be read; its last line is cut; a line is longer than MaxLine, or
+//	         was split by the runtime; it has no request, or only the failed ones of a
+//	         log level; it does not span Since to Until; or what was served is under
+//	         another path, to a client behind a proxy, or of a tag that the log does
+//	         not name
 //
 // distribution 2.8.2 writes the user of a request's URL into the access line as it
-// is, a newline too, so a client can write lines of its own. Such a request shows in
-// the log, and then the answer is neither yes nor no.
+// is, a line feed too, so a client can write lines of its own before it. Such a
+// request shows, or hides in a line that is too long or split; then the answer is
+// neither yes nor no, unless all before it is older than Since.
 //
 // Memory is constant: [MaxImages] images and as many clients, the rest is counted
 // as other. Names are checked before they are kept: nothing returned has a control

@@ -257,6 +257,7 @@ func TestLogin(t *testing.T) {
 	robot["Accept"] = []string{"application/vnd.oci.image.index.v1+json"}
 	ask("HEAD", "kubelet", nil, 401)
 	ask("HEAD", "kubelet", robot, 200)
+	ask("GET", "kubelet", robot, 200)
 	ask("HEAD", "talos", nil, 401)
 	r.do(t, "GET", "/v2/", "the-last/1", nil, robot)
 	access, own := r.logs(t, "the-last/1")
@@ -265,7 +266,7 @@ func TestLogin(t *testing.T) {
 		got, err := accesslog.Served(strings.NewReader(log), "ghcr.io/siderolabs/kubelet")
 		require.NoError(t, err)
 		assert.Equal(t, accesslog.Yes, got.Answer, name)
-		assert.Equal(t, 1, got.Asked.Requests(), name)
+		assert.Equal(t, 2, got.Asked.Requests(), name)
 		got, err = accesslog.Served(strings.NewReader(log), "ghcr.io/siderolabs/talos")
 		require.NoError(t, err)
 		assert.Equal(t, accesslog.No, got.Answer, name+": "+got.Reason)

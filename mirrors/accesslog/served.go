@@ -41,6 +41,7 @@ func Served(log io.Reader, image string, opts ...Option) (*Report, error) {
 	}
 	t := tally{q: q, images: map[string]*imageEntry{}, clients: map[string]*clientEntry{}}
 	t.pairs.seed = maphash.MakeSeed()
+	t.origins = origins{left: map[string]int{}, explained: map[uint64]bool{}, unexplained: map[uint64]bool{}}
 	t.read(log)
 	return t.report(), nil
 }
@@ -99,12 +100,19 @@ type tally struct {
 	askedHead int // of the asked and served: HEAD
 	byName    int // of the asked and served: the log names the registry
 
-	otherTag, otherDigest, blobs int    // served of the repository, but not what was asked for
+	otherTag, otherDigest, blobs int // served of the repository, but not what was asked for
+	otherTagGet                  int // of the otherTag: GET
+	content                      int // served to GET, by digest or what was asked for
+	contentBlobs                 int // of the content: blobs
+	failedBlobs, missingBlobs    int // of the repository
+	failedDigests                int // manifests of the repository by digest, failed or missing
+	origins                      origins
 	elsewhere                    int    // served of the repository under another path
 	elsewherePath                string // the first of them
 	otherRegistry                int    // served at the same path, of another registry
 	otherRegistryName            string
 	otherClient                  int  // served to somebody else
+	otherAccess                  int  // served to the client by the second line of a request
 	askedIgnored                 int  // asked for, and left out
 	askedOutside                 int  // asked for, and out of the period
 	fromSeen, fromUnclear        bool // see client
@@ -427,6 +435,9 @@ func (t *tally) request(e *entry, second bool) {
 		}
 		return
 	}
+	if mine {
+		t.repository(e, &about, o, wanted, head)
+	}
 	switch {
 	case wanted:
 		t.asked.add(e, &about, o)
@@ -454,6 +465,37 @@ func (t *tally) request(e *entry, second bool) {
 		t.otherDigest++
 	default:
 		t.otherTag++
+		if !head {
+			t.otherTagGet++
+		}
+	}
+}
+
+// repository notes what came of a request for the repository.
+func (t *tally) repository(e *entry, about *target, o outcome, wanted, head bool) {
+	digest := !about.blob && isDigest(about.ref)
+	switch {
+	case o == served && about.blob:
+		t.contentBlobs++
+	case about.blob && o == failed:
+		t.failedBlobs++
+	case about.blob && o == missing:
+		t.missingBlobs++
+	case digest && (o == failed || o == missing):
+		t.failedDigests++
+	}
+	if o != served {
+		return
+	}
+	if !head && (wanted || about.blob || digest) {
+		t.content++
+	}
+	switch {
+	case about.blob:
+	case digest && !head:
+		t.origins.digest(addressOf(e.client), maphash.Bytes(t.pairs.seed, about.ref))
+	case !digest:
+		t.origins.tag(addressOf(e.client))
 	}
 }
 
@@ -461,6 +503,13 @@ func (t *tally) request(e *entry, second bool) {
 func (t *tally) late(e *entry, about *target, image *imageEntry, outside bool) {
 	if outside || t.ignore {
 		return
+	}
+	if t.q.fromText != "" && outcomeOf(e.status) == served {
+		m := t.q.match(strings.ToLower(string(about.registry)), string(about.repository))
+		addr, _ := netip.ParseAddr(string(addressOf(e.client)))
+		if (m == matchNamed || m == matchPath) && t.q.wants(about) && t.q.isFrom(addr) {
+			t.otherAccess++
+		}
 	}
 	t.total.time(e)
 	if image == nil {
