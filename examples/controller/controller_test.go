@@ -385,13 +385,23 @@ func TestConflict(t *testing.T) {
 	second := registryMirrors(ns, "second")
 	second.Spec.Mirrors = map[string]mirrors.Mirror{"ghcr.io": {Endpoints: []mirrors.Endpoint{{URL: "https://cache.internal:5000"}}}}
 	r.create(t, second)
-	assert.Equal(t, "0 of 1 templates have the registries\nworkers: selected by RegistryMirrors second too; it keeps what it has", r.condition(t, first, v1alpha1.Ready, v1alpha1.ReasonConflict).Message)
+	assert.Equal(t, "0 of 1 templates have the registries\nworkers: selected by RegistryMirrors second too (valid or not, each counts); it keeps what it has", r.condition(t, first, v1alpha1.Ready, v1alpha1.ReasonConflict).Message)
 	assert.Contains(t, r.condition(t, second, v1alpha1.Ready, v1alpha1.ReasonConflict).Message, "RegistryMirrors first too")
 	change(t, r, first, func(m *v1alpha1.RegistryMirrors) {
 		m.Spec.Mirrors = map[string]mirrors.Mirror{"quay.io": {Endpoints: []mirrors.Endpoint{{URL: "https://cache.internal:5000"}}}}
 	})
 	r.condition(t, first, v1alpha1.Ready, v1alpha1.ReasonConflict)
 	assert.Equal(t, version, r.read(t, worker).GetResourceVersion(), "neither")
+
+	// A rival that is not valid is one all the same, and takes nothing with it.
+	form := second.Spec.Form
+	change(t, r, second, func(m *v1alpha1.RegistryMirrors) { m.Spec.TalosVersion, m.Spec.Form = "v1.9", "documents" })
+	r.condition(t, second, v1alpha1.Ready, v1alpha1.ReasonNotValid)
+	change(t, r, first, func(m *v1alpha1.RegistryMirrors) { m.Spec.Form = "documents" }) // a round that has seen it
+	r.condition(t, first, v1alpha1.Ready, v1alpha1.ReasonConflict)
+	assert.Equal(t, version, r.read(t, worker).GetResourceVersion(), "neither, again")
+	change(t, r, second, func(m *v1alpha1.RegistryMirrors) { m.Spec.TalosVersion, m.Spec.Form = "v1.13", form })
+	r.condition(t, second, v1alpha1.Ready, v1alpha1.ReasonConflict)
 
 	// The first one lets go: the second one takes over, with no moment of neither.
 	change(t, r, first, func(m *v1alpha1.RegistryMirrors) {

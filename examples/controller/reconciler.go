@@ -128,7 +128,7 @@ func (r *Reconciler) converge(ctx context.Context, m *v1alpha1.RegistryMirrors) 
 		others := rivals(m, all.Items, template)
 		switch {
 		case selects(m.Spec.Templates, template) && len(others) > 0:
-			conflicts = append(conflicts, fmt.Sprintf("%s: selected by RegistryMirrors %s too; it keeps what it has", template.GetName(), strings.Join(others, ", ")))
+			conflicts = append(conflicts, fmt.Sprintf("%s: selected by RegistryMirrors %s too (valid or not, each counts); it keeps what it has", template.GetName(), strings.Join(others, ", ")))
 		case selects(m.Spec.Templates, template):
 			outcomes = append(outcomes, outcome{template.GetName(), r.write(ctx, template, desired.Converge)})
 		case len(others) > 0: // theirs now
@@ -344,7 +344,9 @@ func selects(s v1alpha1.TemplateSelector, template *unstructured.Unstructured) b
 	return ok && selector.Matches(labels.Set(template.GetLabels()))
 }
 
-// rivals are the others that select a template, by name. One that is being deleted is none.
+// rivals are the others that select a template, by name. One that is being deleted
+// is none. One that is not valid is: it may be so for a moment only, such as for
+// want of a Secret, and the template shall not change hands for that.
 func rivals(m *v1alpha1.RegistryMirrors, all []v1alpha1.RegistryMirrors, template *unstructured.Unstructured) (names []string) {
 	for _, other := range all {
 		if other.Name != m.Name && other.DeletionTimestamp.IsZero() && selects(other.Spec.Templates, template) {
