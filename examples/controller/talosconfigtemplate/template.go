@@ -59,8 +59,10 @@ func (t Template) Equal(o Template) bool {
 }
 
 // Error is the error type of this package: one problem. Where there are several,
-// errors.Join holds one *Error for each. It holds nothing of what the template
-// says but keys of the Set.
+// errors.Join holds one *Error for each. It holds no value that a field of the
+// template has. Of strategicPatches and configPatches it names keys of the Set and
+// nothing else. Of data, Err is what [configpatch.Converge] says, which may name
+// lines, keys and documents that Talos does not know.
 type Error struct {
 	Path   string // such as spec.template.spec.strategicPatches[1]
 	Reason string // what was found

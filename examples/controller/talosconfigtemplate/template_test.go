@@ -231,7 +231,7 @@ func TestOlderTemplate(t *testing.T) {
 	}
 }
 
-// TestRefused: every problem of a template, at once, and nothing of what it says.
+// TestRefused: every problem of a template, at once, and no value that it has.
 func TestRefused(t *testing.T) {
 	const path = "spec.template.spec."
 	const secret = "made-up-secret"
@@ -268,9 +268,15 @@ func TestRefused(t *testing.T) {
 			[]string{path + `configPatches[1]: has config["cache.internal:5000"] too`}},
 		"all at once": {talosconfigtemplate.Template{GenerateType: secret, TalosVersion: secret, ConfigPatches: []string{""}, StrategicPatches: []string{"{"}},
 			[]string{path + `talosVersion: not a version`, path + `strategicPatches[0]: cannot be read`, path + `configPatches[0]: has an operation on the registries as a whole`, path + `generateType: not a type`}},
-		"no data":             {talosconfigtemplate.Template{GenerateType: "none"}, []string{path + "data: not changed: "}},
-		"data is not YAML":    {talosconfigtemplate.Template{GenerateType: "none", Data: "{" + secret}, []string{path + "data: not changed: "}},
-		"data of an alien":    {talosconfigtemplate.Template{GenerateType: "none", Data: "a: " + secret}, []string{path + "data: not changed: "}},
+		"no data":          {talosconfigtemplate.Template{GenerateType: "none"}, []string{path + "data: not changed: "}},
+		"data is not YAML": {talosconfigtemplate.Template{GenerateType: "none", Data: "{" + secret}, []string{path + "data: not changed: "}},
+		"data of an alien": {talosconfigtemplate.Template{GenerateType: "none", Data: "a: " + secret}, []string{path + "data: not changed: "}},
+		"a key in data that Talos does not know": {talosconfigtemplate.Template{GenerateType: "none", Data: data + "unknownKey: " + secret + "\n"},
+			[]string{path + "data: not changed: cannot load the configuration: error decoding document /v1alpha1/ (line 1): unknown keys: unknownKey"}},
+		"a kind in data that Talos does not know": {talosconfigtemplate.Template{GenerateType: "none", Data: data + "---\napiVersion: v1alpha1\nkind: UnknownKind\npassword: " + secret + "\n"},
+			[]string{path + `data: not changed: cannot load the configuration: error decoding document v1alpha1/UnknownKind/ (line 13): "UnknownKind" "v1alpha1": not registered`}},
+		"a value in data of another type": {talosconfigtemplate.Template{GenerateType: "none", Data: "version: v1alpha1\nmachine: {sysctls: " + secret + "}\n"},
+			[]string{path + "data: not changed: cannot load the configuration: "}},
 		"too old for the Set": {talosconfigtemplate.Template{GenerateType: "worker", TalosVersion: "v1.8"}, []string{"spec.template.spec: no patch for Talos v1.8"}},
 	} {
 		t.Run(name, func(t *testing.T) {
