@@ -51,7 +51,9 @@ type RegistryMirrorsSpec struct {
 	// Templates are the TalosConfigTemplates of the same namespace.
 	Templates TemplateSelector `json:"templates"`
 
-	// Mirrors has a key for each upstream registry, or "*".
+	// Mirrors has a key for each upstream registry, or "*". Without any, and without
+	// Config, the spec is not valid, and the templates keep what they have: delete
+	// the RegistryMirrors to take the registries out of them.
 	Mirrors map[string]mirrors.Mirror `json:"mirrors,omitempty"`
 
 	// Config has a key for each host that needs credentials or TLS settings,
@@ -102,7 +104,7 @@ type SecretReference struct {
 	Name string `json:"name"`
 }
 
-// CredentialsLabel is on every Secret that the controller may read. Who can write
+// CredentialsLabel is on every Secret that the controller asks for. Who can write
 // RegistryMirrors, and read templates, can read what is in such a Secret.
 const CredentialsLabel = "mirrorpatch.example.com/registry-credentials"
 
