@@ -30,10 +30,10 @@ type cache struct {
 	upstreams []string // "ghcr.io=30501" or "ghcr.io=proxy-ghcr"; none: those of the images, in order
 }
 
-// host is the name of the cache, without a port.
+// host is the name of the cache, without a port, as hostname writes it.
 func (c cache) host() string {
 	if u, err := url.Parse(c.origin); err == nil {
-		return u.Hostname()
+		return hostname(u.Host)
 	}
 	return ""
 }
@@ -49,6 +49,15 @@ func (c cache) check() error {
 	var errs []error
 	if c.shape != byPort && c.shape != byProject && c.shape != byRepository {
 		errs = append(errs, fmt.Errorf("--shape: %q is none (want port, project or repository)", c.shape))
+	}
+	if registry := registryAt(c.host()); registry != "" {
+		errs = append(errs, fmt.Errorf("--cache: %q is %s itself, a public registry (want a cache of your own)", c.host(), registry))
+	}
+	names, _ := c.named() // what is wrong with them, ports or set says
+	for _, upstream := range slices.Sorted(maps.Keys(names)) {
+		if hostname(api(upstream)) == c.host() {
+			errs = append(errs, fmt.Errorf("--upstream: %q is at the cache itself (want the registries that it pulls from)", upstream))
+		}
 	}
 	if c.ca != "" && !c.https() {
 		errs = append(errs, errors.New("--ca: the cache speaks no tls (want --cache https://…)"))

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"strings"
 
 	"github.com/mirrorpatch/mirrorpatch/mirrors"
@@ -59,7 +60,7 @@ func resolve(images []image, host string) (unique []image, warnings []string, er
 		switch name := hostname(im.registry); {
 		case name == "localhost" || net.ParseIP(name).IsLoopback():
 			errs = append(errs, fmt.Errorf("%s: %q is at the node itself, which no cache can ask (want the registry that it was pushed to)", im.place, im.reference))
-		case strings.EqualFold(name, host):
+		case name == host:
 			errs = append(errs, fmt.Errorf("%s: %q is at the cache itself (want the reference that it has upstream)", im.place, im.reference))
 		}
 		unique = append(unique, im)
@@ -89,10 +90,15 @@ func checkRegistry(im image) error {
 	return err
 }
 
-// hostname is a registry without its port.
+// hostname is a registry without its port, in one of the ways to write it: without the
+// dot at the end, in lower case, an address in its short form.
 func hostname(registry string) string {
-	if name, _, err := net.SplitHostPort(registry); err == nil {
-		return name
+	name := strings.Trim(registry, "[]")
+	if host, _, err := net.SplitHostPort(registry); err == nil {
+		name = host
 	}
-	return strings.Trim(registry, "[]")
+	if address, err := netip.ParseAddr(name); err == nil {
+		return address.Unmap().String()
+	}
+	return strings.ToLower(strings.TrimSuffix(name, "."))
 }

@@ -220,10 +220,12 @@ func results(listed []image, c cache, d deployment, talos string, caches bool) (
 		caErr error
 	)
 	callErr := c.check()
-	if callErr == nil && len(images)+len(c.upstreams) > 0 {
-		if set, ports, callErr = c.set(registriesOf(images)); callErr == nil {
+	if len(images)+len(c.upstreams) > 0 {
+		var err error
+		if set, ports, err = c.set(registriesOf(images)); err == nil {
 			set, caErr = c.trust(set)
 		}
+		callErr = errors.Join(callErr, err)
 	}
 	caches = caches && c.shape == byPort
 	if caches {

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"regexp"
 	"slices"
@@ -25,6 +26,24 @@ var known = map[string]struct {
 	"ghcr.io":         {"", []string{"pkg-containers.githubusercontent.com"}},
 	"quay.io":         {"", []string{"cdn.quay.io", "cdn01.quay.io", "cdn02.quay.io", "cdn03.quay.io", "cdn04.quay.io", "cdn05.quay.io", "cdn06.quay.io"}},
 	"registry.k8s.io": {"", []string{"*-docker.pkg.dev", "prod-registry-k8s-io-*.s3.dualstack.*.amazonaws.com"}},
+}
+
+// public are other registries that many pull from, and other names of Docker Hub. None is a cache.
+var public = []string{"docker.com", "docker.elastic.co", "factory.talos.dev", "hub.docker.com", "index.docker.io", "k8s.gcr.io", "mcr.microsoft.com",
+	"mirror.gcr.io", "nvcr.io", "public.ecr.aws", "registry.access.redhat.com", "registry.gitlab.com", "registry.hub.docker.com", "registry.redhat.io"}
+
+// registryAt is the public registry that answers at a host, be it its API, its tokens
+// or its blobs; empty for a host that is none's.
+func registryAt(host string) string {
+	for _, registry := range slices.Sorted(maps.Keys(known)) {
+		if host == registry || host == hostname(api(registry)) || slices.Contains(known[registry].more, host) {
+			return registry
+		}
+	}
+	if slices.Contains(public, host) {
+		return host
+	}
+	return ""
 }
 
 // api is host[:port] of a registry's API.
