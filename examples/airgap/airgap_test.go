@@ -442,7 +442,17 @@ func TestWriteFolder(t *testing.T) {
 	os.MkdirAll(filepath.Join(used, "x"), 0o755)
 	os.WriteFile(filepath.Join(dir, "plain"), nil, 0o644)
 	os.Mkdir(filepath.Join(dir, "empty"), 0o755)
+	os.Symlink(filepath.Join(dir, "nowhere"), filepath.Join(dir, "dangling"))
+	os.Symlink("empty", filepath.Join(dir, "link"))
+	here := filepath.Join(dir, "here")
+	os.Mkdir(here, 0o755)
+	t.Chdir(here)
 	for _, tt := range []struct{ out, want string }{
+		{".", ". is the current folder"},
+		{here, "is the current folder"},
+		{filepath.Join(dir, "dangling"), "is a symbolic link"},
+		{filepath.Join(dir, "dangling") + "/", "is a symbolic link"},
+		{filepath.Join(dir, "link"), "is a symbolic link"},
 		{used, "is not empty"},
 		{filepath.Join(dir, "plain"), "not a directory"},
 		{filepath.Join(dir, "plain", "below"), "not a directory"},
@@ -469,7 +479,7 @@ func TestWriteFolder(t *testing.T) {
 	for _, e := range left {
 		names = append(names, e.Name())
 	}
-	if want := []string{"empty", "new", "plain", "used"}; !slices.Equal(names, want) {
+	if want := []string{"dangling", "empty", "here", "link", "new", "plain", "used"}; !slices.Equal(names, want) {
 		t.Errorf("there is %v, want %v", names, want)
 	}
 }

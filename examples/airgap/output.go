@@ -19,10 +19,26 @@ type file struct {
 // filled under another name and then renamed.
 func writeFolder(dir string, files []file) error {
 	dir = filepath.Clean(dir)
-	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
-		return fmt.Errorf("--out: %s is not empty (want a new folder)", dir)
-	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	// Lstat: the rename replaces a link, not what it leads to.
+	switch info, err := os.Lstat(dir); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
 		return fmt.Errorf("--out: %w", err)
+	case info.Mode()&fs.ModeSymlink != 0:
+		return fmt.Errorf("--out: %s is a symbolic link (want a new folder)", dir)
+	case !info.IsDir():
+		return fmt.Errorf("--out: %s is not a directory (want a new folder)", dir)
+	default:
+		if here, err := os.Stat("."); err == nil && os.SameFile(info, here) {
+			return fmt.Errorf("--out: %s is the current folder, which cannot be replaced (want a new one, such as ./airgap)", dir)
+		}
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			return fmt.Errorf("--out: %w", err)
+		}
+		if len(entries) > 0 {
+			return fmt.Errorf("--out: %s is not empty (want a new folder)", dir)
+		}
 	}
 	parent := filepath.Dir(dir)
 	if err := os.MkdirAll(parent, 0o755); err != nil {
