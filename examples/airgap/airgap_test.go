@@ -47,7 +47,7 @@ func TestGolden(t *testing.T) {
 	for _, s := range setups {
 		t.Run(s.name, func(t *testing.T) {
 			code, got, stderr := call("", append(s.args, "-f", "testdata/images.txt")...)
-			if code != 0 {
+			if code != 0 || stderr != "" {
 				t.Fatalf("exit code %d\n%s", code, stderr)
 			}
 			golden := filepath.Join("testdata", s.name+".golden")
