@@ -31,9 +31,29 @@ func manifests(t *testing.T, args ...string) string {
 	return string(text)
 }
 
+// command is that of the README by which the caches go on without upstream.
+func command(t *testing.T) []string {
+	t.Helper()
+	text, err := os.ReadFile("../../../examples/airgap/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, ok := strings.Cut(string(text), "```console\n")
+	line, _, end := strings.Cut(strings.TrimSpace(rest), "\n")
+	args := strings.Fields(line)
+	if !ok || !end || args[0] != "kubectl" {
+		t.Fatalf("the README has the command %q", line)
+	}
+	for i, arg := range args {
+		args[i] = strings.Trim(arg, "'")
+	}
+	return args[1:]
+}
+
 // TestManifests: the server takes every object, without a warning, and again
 // with nothing to change, and admits a Pod of each Deployment under the
-// restricted level. A Pod that breaks it is refused. (A CiliumNetworkPolicy
+// restricted level. A Pod that breaks it is refused. The README's command makes each
+// Deployment one without upstream. (A CiliumNetworkPolicy
 // needs Cilium's CRD, and is left out.)
 func TestManifests(t *testing.T) {
 	c, err := servers.StartCluster()
@@ -104,6 +124,12 @@ func TestManifests(t *testing.T) {
 				t.Errorf("a Pod that may be root: exit code %d, %s", exit, stderr)
 			}
 		}
+	}
+	must("", command(t)...)
+	const variables = `{range .items[*].spec.template.spec.containers[*].env[*]}{.name}={.value}{"\n"}{end}`
+	env := must("", "get", "deployments", "-n", "pull-through-cache", "-o", "jsonpath="+variables)
+	if strings.Contains(env, "REGISTRY_PROXY_REMOTEURL") || strings.Count(env, `REGISTRY_STORAGE_MAINTENANCE_READONLY={"enabled":true}`+"\n") != 7 {
+		t.Errorf("after the README's command: %s", env)
 	}
 	if accepted != 1+2*7*3 || admitted != 2*7 {
 		t.Errorf("%d objects created, %d Pods admitted", accepted, admitted)
