@@ -387,6 +387,7 @@ func TestWrongInput(t *testing.T) {
 			[]string{"--cilium does nothing with --manifests=false", "--node-cidr does nothing", "--fqdn does nothing", "--storage does nothing", "--cache-image does nothing"}},
 		{"two ways to give ports", "", []string{"--cache", cache, "--first-port", "30600", "--upstream", "docker.io=30500", "nginx"}, 2, []string{"--first-port does nothing with --upstream"}},
 		{"flags that are empty", "", []string{"--cache", cache, "--ca", "", "-f", "", "nginx"}, 2, []string{"--ca is empty", "--f is empty"}},
+		{"a flag behind an image", "", []string{"--cache", cache, "nginx", "--cilium"}, 2, []string{"--cilium is behind an image"}},
 		{"wrong flags and images", "", []string{"--cache", cache, "--shape", "star", "--talos-version", "new", "nginx:"}, 2, []string{`argument 1: "nginx:"`, `--shape: "star"`, `cannot read "new"`}},
 		{"CA for http", "", []string{"--cache", cache, "--ca", "testdata/ca.crt", "nginx"}, 2, []string{"tls"}},
 		{"hosts that are none", "", []string{"--cache", cache, "--cilium", "--fqdn", "docker.io", "--fqdn", "docker.io=UPPER.example.com", "--fqdn", "ghcr.io=cdn.example.com", "nginx"}, 2,

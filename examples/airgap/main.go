@@ -88,6 +88,11 @@ func idle(flags *flag.FlagSet, c cache, caches bool) error {
 			errs = append(errs, fmt.Errorf("--%s is empty", f.Name))
 		}
 	})
+	for _, image := range flags.Args() {
+		if strings.HasPrefix(image, "-") {
+			errs = append(errs, fmt.Errorf("%s is behind an image, where no flag is read (want flags first)", image))
+		}
+	}
 	return called(errors.Join(errs...))
 }
 
