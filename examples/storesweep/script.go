@@ -44,6 +44,8 @@ sweep_why=
 sweep_pid=
 sweep_call=
 sweep_watcher=
+sweep_starting=
+sweep_pending=
 
 sweep_say() {
   printf 'storesweep: %s\n' "$1" >&2
@@ -98,8 +100,10 @@ sweep_watch() {
 # sweep_wait PID SECONDS waits for a child, and kills it when the time is over. What
 # kills it is killed in turn: dash 0.5.12 loses another signal that comes right after a fork.
 sweep_wait() {
+  sweep_starting=yes
   sweep_watch "$1" "$2" </dev/null >/dev/null 2>&1 &
   sweep_watcher=$!
+  sweep_started
   sweep_status=0
   wait "$1" 2>/dev/null || sweep_status=$?
   kill -KILL "$sweep_watcher" 2>/dev/null || :
@@ -108,17 +112,26 @@ sweep_wait() {
   return "$sweep_status"
 }
 
+# sweep_stop ends containerd. A signal that comes meanwhile begins it again, so the
+# process is forgotten when it is gone, and not before.
 sweep_stop() {
   if [ -n "$sweep_pid" ]; then
-    sweep_last=$sweep_pid
-    sweep_pid=
-    kill -TERM "$sweep_last" 2>/dev/null || :
-    sweep_wait "$sweep_last" "$sweep_stop_limit" || :
+    kill -TERM "$sweep_pid" 2>/dev/null || :
+    sweep_wait "$sweep_pid" "$sweep_stop_limit" || :
     rm -f -- "$sweep_run/containerd.pid" "$sweep_private" "$sweep_private.ttrpc"
+    sweep_pid=
   fi
 }
 
+# sweep_signal NAME STATUS ends the script. A signal that comes between the start of a process
+# and the writing down of its number waits for sweep_started.
 sweep_signal() {
+  if [ -n "$sweep_starting" ]; then
+    sweep_pending=$1
+    sweep_pending_status=$2
+    return 0
+  fi
+  sweep_pending=
   trap '' HUP INT TERM
   if [ -n "$sweep_call" ]; then
     kill -KILL "$sweep_call" 2>/dev/null || :
@@ -129,6 +142,13 @@ sweep_signal() {
   sweep_say "ended by signal $1"
   sweep_stop
   exit "$2"
+}
+
+sweep_started() {
+  sweep_starting=
+  if [ -n "$sweep_pending" ]; then
+    sweep_signal "$sweep_pending" "$sweep_pending_status"
+  fi
 }
 
 trap sweep_stop EXIT
@@ -172,9 +192,17 @@ sweep_listening() {
 
 // sweep removes what the last run left, through containerd. Where it fails, sweep_why says why.
 const sweep = `
+# sweep_ask and sweep_serve become the program, in the background. They are functions: yash 2.52 has
+# two processes for a ( ) there, and for a program while a trap is set, and the number is that of the first.
+sweep_ask() {
+  exec "$sweep_client" --address "$sweep_private" --namespace "$sweep_namespace" "$@"
+}
+
 sweep_ctr() {
-  "$sweep_client" --address "$sweep_private" --namespace "$sweep_namespace" "$@" </dev/null >"$sweep_run/out" 2>"$sweep_run/err" &
+  sweep_starting=yes
+  sweep_ask "$@" </dev/null >"$sweep_run/out" 2>"$sweep_run/err" &
   sweep_call=$!
+  sweep_started
   sweep_result=0
   sweep_wait "$sweep_call" "$sweep_limit" || sweep_result=$?
   sweep_call=
@@ -229,8 +257,7 @@ sweep_remove() {
   fi
 }
 
-# A containerd that finds NOTIFY_SOCKET would tell systemd that the node is ready. This is
-# a function, since yash 2.52 has two processes for a ( ) in the background.
+# A containerd that finds NOTIFY_SOCKET would tell systemd that the node is ready.
 sweep_serve() {
   unset NOTIFY_SOCKET
   exec "$sweep_containerd" -c "$sweep_settings" -a "$sweep_private" --state "$sweep_state" --root "$sweep_store"
@@ -244,6 +271,7 @@ sweep_through() {
     fi
   done
   rm -f -- "$sweep_private" "$sweep_private.ttrpc"
+  sweep_starting=yes
   sweep_serve </dev/null >"$sweep_run/containerd.log" 2>&1 &
   sweep_pid=$!
   if sweep_process "/proc/$sweep_pid/stat"; then
@@ -251,6 +279,7 @@ sweep_through() {
       sweep_refuse "cannot write in $sweep_run"
     fi
   fi
+  sweep_started
 
   sweep_limit=5
   sweep_try=1

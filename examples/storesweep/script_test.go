@@ -2,16 +2,20 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -21,25 +25,77 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// bin has the stand-ins. They are written before any process is started: Linux
-// does not run a file that a process, forked in between, still holds open.
-var bin string
+// root has all files of the tests, and bin, in it, the stand-ins. They are written before any
+// process is started: Linux does not run a file that a process, forked in between, still holds open.
+var root, bin string
 
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "sweep-bin-")
+	flag.Parse()
+	flag.Set("test.parallel", strconv.Itoa(4*runtime.GOMAXPROCS(0))) // the tests wait most of the time
+	// A shell cannot trap a signal that was ignored when it began. What Go ignores is ignored in
+	// what it starts, what it catches is not.
+	for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM} {
+		if signal.Ignored(s) {
+			signal.Notify(make(chan os.Signal, 1), s)
+		}
+	}
+	dir, err := os.MkdirTemp("", "sweep-") // short: the path of a socket has at most 107 bytes
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
 	if err != nil {
 		panic(err)
 	}
-	bin = dir
+	root, bin = dir, filepath.Join(dir, "bin")
 	for name, text := range standIns {
-		path := filepath.Join(dir, name)
+		path := filepath.Join(bin, name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o755)); err != nil {
 			panic(err)
 		}
 	}
 	code := m.Run()
-	os.RemoveAll(dir)
+	if left := leftovers(); len(left) > 0 {
+		code = 1
+		fmt.Printf("FAIL: processes are left\n%s\n", strings.Join(left, "\n"))
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		code = 1
+		fmt.Printf("FAIL: %v\n", err)
+	}
 	os.Exit(code)
+}
+
+// started says which test made which node.
+var started sync.Map
+
+// leftovers kills what the tests, or a script in them, started and did not end. What is left is
+// known by the environment. A shell's sleep of a second may still be there at first.
+func leftovers() []string {
+	var left []string
+	for try := 0; try < 600; try++ {
+		left = nil
+		files, _ := filepath.Glob("/proc/[0-9]*/environ")
+		for _, file := range files {
+			env, err := os.ReadFile(file)
+			_, ctl, found := strings.Cut("\x00"+string(env), "\x00CTL="+root+"/")
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+			if err != nil || !found || !running(pid) {
+				continue
+			}
+			name, _, _ := strings.Cut(ctl, "/")
+			test, _ := started.Load(filepath.Join(root, name))
+			args, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline"))
+			left = append(left, fmt.Sprintf("%v: %d: %q", test, pid, args))
+			if try == 599 {
+				syscall.Kill(pid, syscall.SIGKILL)
+			}
+		}
+		if len(left) == 0 {
+			return nil
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return left
 }
 
 // standIns are what the script runs. Their settings are in the folder $CTL, so
@@ -62,9 +118,9 @@ silent) exec sleep 600 ;;
 esac
 stop() { rm -f "$CTL/up"; echo stop >>"$CTL/containerd.log"; exit 0; }
 trap stop TERM
-if [ "$mode" = deaf ]; then trap '' TERM; fi
+if [ "$mode" = deaf ]; then trap 'echo deaf >>"$CTL/containerd.log"' TERM; fi
 : >"$CTL/up"
-while :; do sleep 0.2 & wait $!; done
+while :; do sleep 0.2 & wait $! || :; done
 `,
 	"ctr": `
 [ "$1 $3" = '--address --namespace' ] && [ "$4" = k8s.io ] || { echo "ctr: called with $*" >&2; exit 64; }
@@ -78,6 +134,9 @@ case $do in
 "fail $noun $verb") echo 'ctr: first line' >&2; echo 'ctr: it is broken' >&2; exit 3 ;;
 "die $noun $verb") kill -KILL "$(cat "$CTL/containerd.pid")"; rm -f "$CTL/up" ;;
 "strange $noun $verb") printf -- '-rf\n'; exit 0 ;;
+esac
+case $noun$(cat "$CTL/containerd" 2>/dev/null) in
+version | versiondeaf) until [ -e "$CTL/up" ]; do sleep 0.02; done ;; # as ctr waits for the connection
 esac
 [ -e "$CTL/up" ] || { echo 'ctr: connection refused' >&2; exit 1; }
 [ "$noun" = version ] && exit 0
@@ -129,18 +188,17 @@ type node struct {
 	dir    string
 	config Config
 	path   string // folders before PATH
+	edit   func(script string) string
 }
 
 // newNode makes one whose store has the name.
 func newNode(t *testing.T, store string) *node {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "sweep-") // short: the path of a socket has at most 107 bytes
+	dir, err := os.MkdirTemp(root, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if dir, err = filepath.EvalSymlinks(dir); err != nil {
-		t.Fatal(err)
-	}
+	started.Store(dir, t.Name())
 	n := &node{dir: dir, path: bin}
 	t.Cleanup(func() {
 		if err := os.RemoveAll(dir); err != nil {
@@ -216,8 +274,14 @@ func (n *node) command(t *testing.T, sh []string) (*exec.Cmd, *bytes.Buffer) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.write(t, "script", script.String())
-	cmd := exec.Command(sh[0], append(sh[1:], n.file("script"), "last", "x y\n")...)
+	text := script.String()
+	if n.edit != nil {
+		text = n.edit(text)
+	}
+	n.write(t, "script", text)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, sh[0], append(sh[1:], n.file("script"), "last", "x y\n")...)
 	cmd.Dir = n.dir
 	cmd.Env = append(os.Environ(), "PATH="+n.path+":"+os.Getenv("PATH"), "CTL="+n.file("ctl"), "STORE="+n.config.Store, "NOTIFY_SOCKET=/run/made-up")
 	var stderr bytes.Buffer
@@ -542,6 +606,7 @@ func TestBranches(t *testing.T) {
 		}
 	}
 	each(t, func(t *testing.T, sh []string) {
+		t.Parallel()
 		for _, b := range all {
 			if !onNodes(sh) && !slices.Contains(everywhere, b.name) {
 				continue

@@ -26,6 +26,7 @@ var hostile = []string{
 // TestHostileNames: a store of any name is swept, or thrown away and nothing else.
 func TestHostileNames(t *testing.T) {
 	eachOnNodes(t, func(t *testing.T, sh []string) {
+		t.Parallel()
 		for _, name := range hostile {
 			t.Run(strconv.QuoteToASCII(name), func(t *testing.T) {
 				t.Parallel()
@@ -132,6 +133,7 @@ func TestListening(t *testing.T) {
 // TestEntryMissing: the shell says so, with its own exit status; the store is swept.
 func TestEntryMissing(t *testing.T) {
 	each(t, func(t *testing.T, sh []string) {
+		t.Parallel()
 		n := newNode(t, "store")
 		n.fill(t)
 		n.config.Entry = []string{"no entry"}
@@ -156,6 +158,7 @@ func until(t *testing.T, ready func() bool) {
 // and no containerd, and the next one begins anew.
 func TestSignals(t *testing.T) {
 	eachOnNodes(t, func(t *testing.T, sh []string) {
+		t.Parallel()
 		for _, tt := range []struct {
 			signal syscall.Signal
 			code   int
@@ -182,10 +185,56 @@ func TestSignals(t *testing.T) {
 	})
 }
 
+// TestSignalWhileStopping: a signal that comes while containerd is waited for does not leave it, and
+// not when it does not hear.
+func TestSignalWhileStopping(t *testing.T) {
+	eachOnNodes(t, func(t *testing.T, sh []string) {
+		t.Parallel()
+		n := newNode(t, "store")
+		n.fill(t)
+		n.config.Stop = 2 * time.Second
+		n.write(t, "ctl/containerd", "deaf")
+		cmd, stderr := n.command(t, sh)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		until(t, func() bool { return strings.Contains(n.read("ctl/containerd.log"), "deaf") })
+		cmd.Process.Signal(syscall.SIGTERM)
+		cmd.Wait()
+		n.end(t, want{code: 143, store: "swept", says: []string{"ended by signal TERM"}, silent: []string{"the store is swept"}}, cmd.ProcessState.ExitCode(), stderr.String())
+	})
+}
+
+// TestSignalWhileStarting: one that comes before the script knows the number of what it has started
+// leaves nothing. For each of the three the script gets a line that makes the moment.
+func TestSignalWhileStarting(t *testing.T) {
+	each(t, func(t *testing.T, sh []string) {
+		t.Parallel()
+		for _, what := range []string{"pid", "call", "watcher"} {
+			t.Run(what, func(t *testing.T) {
+				t.Parallel()
+				n := newNode(t, "store")
+				n.fill(t)
+				n.config.Stop = 2 * time.Second
+				line := "  sweep_" + what + "=$!\n"
+				n.edit = func(script string) string {
+					if strings.Count(script, line) != 1 {
+						t.Fatalf("%q is not in the script", line)
+					}
+					return strings.Replace(script, line, "  if ! [ -e \"$CTL/sent\" ]; then\n  until [ -e \"$CTL/up\" ]; do sleep 0.02; done\n  : >\"$CTL/sent\"\n  kill -TERM \"$$\"\nfi\n"+line, 1)
+				}
+				code, stderr := n.run(t, sh)
+				n.end(t, want{code: 143, store: "filled", says: []string{"ended by signal TERM"}}, code, stderr)
+			})
+		}
+	})
+}
+
 // TestKilled: the containerd of a start that was killed is ended by the next,
 // also when it does not want to; a process that has its number by now is not.
 func TestKilled(t *testing.T) {
 	eachOnNodes(t, func(t *testing.T, sh []string) {
+		t.Parallel()
 		for _, mode := range []string{"", "deaf"} {
 			t.Run("containerd "+mode, func(t *testing.T) {
 				t.Parallel()
