@@ -239,7 +239,7 @@ that Talos writes for it. What is said of them here is what the code of Talos 1.
 older release does otherwise, it is named.
 
 An *error* means that a node would not do what was meant. A *warning* means that it may not. Every example is checked by a test: what stands
-before has this finding and no other, what stands after has none. Certificates are shortened here, to `+"`LS0tLS1CRUdJTi…`"+` and the year they are
+before has this finding and no other, what stands after has none. Certificates are shortened here, to ` + "`LS0tLS1CRUdJTi…`" + ` and the year they are
 valid until: write yours there, as PEM or base64 of PEM. ` + "`Set.Fix`" + ` makes the changes whose outcome is certain.
 
 This page is made by ` + "`go test ./docs -update`" + `.
