@@ -2,6 +2,7 @@ package accesslog
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -164,6 +165,17 @@ func (t *tally) grounds() []string {
 		add("the log names the registry")
 	} else if n > 0 {
 		add("by the path alone: the log does not name the registry, and %s of another would look the same", q.repository)
+	}
+	if t.agents != nil {
+		quoted := make([]string, len(t.agents))
+		for i, agent := range t.agents {
+			quoted[i] = strconv.Quote(agent)
+		}
+		list, more := strings.Join(quoted, ", "), ""
+		if t.moreAgents {
+			more = " and others"
+		}
+		add("user agent %s%s", list, more)
 	}
 	if t.otherRegistry > 0 {
 		add("%s for the same path of %s", plural(t.otherRegistry, "served request is", "served requests are"), t.otherRegistryName)

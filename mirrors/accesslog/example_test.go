@@ -24,7 +24,7 @@ func ExampleServed() {
 		fmt.Println(report)
 	}
 	// Output:
-	// yes: ghcr.io/siderolabs/kubelet: served 2 manifests and 1 blob from 2026-11-30T17:48:41Z to 2026-11-30T17:48:43Z; the log names the registry
+	// yes: ghcr.io/siderolabs/kubelet: served 2 manifests and 1 blob from 2026-11-30T17:48:41Z to 2026-11-30T17:48:43Z; the log names the registry; user agent "containerd/v2.3.3"
 	// no: ghcr.io/siderolabs/etcd:v3.6.5: asked for and never served: missing (404) 1×; a node goes on to its next endpoint
 	// no: docker.io/library/nginx: never asked for, in a log of 5 requests from 2026-11-30T17:48:41Z to 2026-11-30T17:48:45Z
 }

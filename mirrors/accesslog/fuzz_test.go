@@ -82,7 +82,7 @@ func TestHostile(t *testing.T) {
 
 func checkPrintable(t *testing.T, r *accesslog.Report) {
 	t.Helper()
-	texts := []string{r.Reason, r.Image}
+	texts := append([]string{r.Reason, r.Image}, r.Agents...)
 	for _, i := range r.Images {
 		texts = append(texts, i.Registry, i.Repository)
 	}

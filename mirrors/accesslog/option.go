@@ -21,18 +21,33 @@ func DefaultIgnored() []string {
 // Option changes what a question is about.
 type Option func(*question) error
 
-// Ignore leaves out user agents that begin so, instead of [DefaultIgnored]. Without
-// a beginning nobody is left out.
+// Ignore leaves out user agents that begin so, instead of [DefaultIgnored]; upper and
+// lower case are the same. Without a beginning nobody is left out.
 func Ignore(beginnings ...string) Option {
 	return func(q *question) error {
-		for _, b := range beginnings {
-			if b == "" {
-				return &Error{Path: "ignore", Reason: `the beginning "" is that of every user agent`, Fix: "want a name such as curl/"}
-			}
-		}
 		q.ignored = beginnings
-		return nil
+		return checkBeginnings("ignore", beginnings)
 	}
+}
+
+// Agents leaves out all user agents but those that begin so, such as containerd/, and
+// of these the ignored ones.
+func Agents(beginnings ...string) Option {
+	return func(q *question) error {
+		if q.only = beginnings; len(beginnings) == 0 {
+			return &Error{Path: "agents", Reason: "there is none", Fix: "want a name such as containerd/"}
+		}
+		return checkBeginnings("agents", beginnings)
+	}
+}
+
+func checkBeginnings(path string, beginnings []string) error {
+	for _, b := range beginnings {
+		if b == "" {
+			return &Error{Path: path, Reason: `the beginning "" is that of every user agent`, Fix: "want a name such as curl/"}
+		}
+	}
+	return nil
 }
 
 // From asks about one client: an address such as 192.0.2.7, or a prefix such as
@@ -50,6 +65,9 @@ func From(client string) Option {
 		}
 		if err != nil {
 			return &Error{Path: "from", Reason: fmt.Sprintf("%q is no client", client), Fix: "want an address or a prefix such as 192.0.2.0/24", Err: err}
+		}
+		if addr := prefix.Addr(); addr.Is4In6() && prefix.Bits() >= 96 {
+			prefix = netip.PrefixFrom(addr.Unmap(), prefix.Bits()-96)
 		}
 		q.from, q.fromText = prefix.Masked(), client
 		return nil

@@ -1,6 +1,7 @@
 package accesslog
 
 import (
+	"bytes"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -19,6 +20,7 @@ type question struct {
 	bare       string // nginx for docker.io/library/nginx
 
 	ignored      []string
+	only         []string // nil: all but the ignored
 	from         netip.Prefix
 	fromText     string
 	since, until time.Time
@@ -129,8 +131,14 @@ func (q *question) isFrom(addr netip.Addr) bool {
 
 // isIgnored tells whether a user agent is left out.
 func (q *question) isIgnored(agent []byte) bool {
-	for _, b := range q.ignored {
-		if len(agent) >= len(b) && string(agent[:len(b)]) == b {
+	return q.only != nil && !beginsWith(agent, q.only) || beginsWith(agent, q.ignored)
+}
+
+// beginsWith compares the beginning of a user agent without regard to case.
+func beginsWith(agent []byte, beginnings []string) bool {
+	agent = bytes.TrimLeft(agent, " ")
+	for _, b := range beginnings {
+		if len(agent) >= len(b) && strings.EqualFold(string(agent[:len(b)]), b) {
 			return true
 		}
 	}

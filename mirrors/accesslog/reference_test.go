@@ -374,7 +374,8 @@ func (r *reference) count(req request) {
 	}
 	for _, left := range []string{"kube-probe/", "GoogleHC/", "ELB-HealthChecker/", "Prometheus/", "Blackbox Exporter/", "mirrorpatch-probe",
 		"curl/", "Wget/", "crane/", "go-containerregistry/", "skopeo/", "regclient/", "oras/", "oras-cli/"} {
-		if strings.HasPrefix(req.agent, left) {
+		agent := strings.TrimLeft(req.agent, " ")
+		if len(agent) >= len(left) && strings.EqualFold(agent[:len(left)], left) {
 			return
 		}
 	}

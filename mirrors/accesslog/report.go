@@ -49,6 +49,10 @@ type Report struct {
 	// on.
 	Asked Count `json:"asked"`
 
+	// Agents are the user agents of the served requests of Asked, in the order of the
+	// log: MaxAgents of them, each cut at 128 bytes, with ? for what does not print.
+	Agents []string `json:"agents"`
+
 	// Total counts all requests of the period, Images and Clients the same, the most
 	// asked first.
 	Total   Count    `json:"total"`

@@ -10,8 +10,10 @@ import (
 	"io"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // The bounds of what is kept of a log.
@@ -24,8 +26,11 @@ const (
 	MaxImages = 4096
 	// MaxClients is the same for clients.
 	MaxClients = 4096
+	// MaxAgents is how many user agents are named.
+	MaxAgents = 8
 
-	maxName = 512 // bytes of a name
+	maxName  = 512 // bytes of a name
+	maxAgent = 128 // bytes of a user agent
 )
 
 // Served reads the access log of a mirror and says whether image was pulled through
@@ -107,6 +112,9 @@ type tally struct {
 	failedBlobs, missingBlobs    int // of the repository
 	failedDigests                int // manifests of the repository by digest, failed or missing
 	origins                      origins
+	agents                       []string // of the asked and served, as they are named
+	namedAgent                   []byte   // the last of them
+	moreAgents                   bool
 	elsewhere                    int    // served of the repository under another path
 	elsewherePath                string // the first of them
 	otherRegistry                int    // served at the same path, of another registry
@@ -447,6 +455,9 @@ func (t *tally) request(e *entry, second bool) {
 		if o == served && m == matchNamed {
 			t.byName++
 		}
+		if o == served {
+			t.nameAgent()
+		}
 	case o != served:
 	case m == matchElse:
 		t.otherRegistry++
@@ -469,6 +480,29 @@ func (t *tally) request(e *entry, second bool) {
 			t.otherTagGet++
 		}
 	}
+}
+
+// nameAgent notes the user agent of a served request.
+func (t *tally) nameAgent() {
+	if len(t.agents) > 0 && bytes.Equal(t.namedAgent, t.agent) {
+		return
+	}
+	t.namedAgent = append(t.namedAgent[:0], t.agent...)
+	name := string(t.agent[:min(len(t.agent), maxAgent)])
+	name = strings.Map(func(r rune) rune {
+		if !strconv.IsPrint(r) || r == utf8.RuneError {
+			return '?'
+		}
+		return r
+	}, name)
+	if slices.Contains(t.agents, name) {
+		return
+	}
+	if len(t.agents) >= MaxAgents {
+		t.moreAgents = true
+		return
+	}
+	t.agents = append(t.agents, name)
 }
 
 // repository notes what came of a request for the repository.
@@ -575,7 +609,7 @@ func (t *tally) report() *Report {
 	r := &Report{
 		Image: t.q.image, Asked: t.asked.done(), Total: t.total.done(), Lines: t.lines,
 		OtherImages: t.otherImages, OtherClients: t.otherClients, Ignored: t.ignored, Outside: t.outside,
-		Images: []Image{}, Clients: []Client{},
+		Agents: append([]string{}, t.agents...), Images: []Image{}, Clients: []Client{},
 	}
 	if t.err != nil {
 		r.Err = t.err

@@ -126,6 +126,10 @@ func TestServed(t *testing.T) {
 		{"an upload", kubelet, access("GET /v2/siderolabs/kubelet/blobs/uploads/d78f68eb", 204), nil, accesslog.No, "never asked", 0},
 
 		{"curl", kubelet, accessOf("192.0.2.7", "GET /v2/"+manifests+"v1", 200, "curl/8.5.0"), nil, accesslog.No, "1 request is of a left-out user agent", 0},
+		{"Curl", kubelet, accessOf("192.0.2.7", "GET /v2/"+manifests+"v1", 200, " Curl/8.5.0"), nil, accesslog.No, "1 request is of a left-out user agent", 0},
+		{"the agents are named", kubelet, pull + accessOf("192.0.2.7", "GET /v2/"+manifests+"v1", 200, "Mozilla/5.0"), nil, accesslog.Yes, `; user agent "containerd/v2.3.3", "Mozilla/5.0"`, 4},
+		{"a browser", kubelet, accessOf("192.0.2.7", "GET /v2/"+manifests+"v1", 200, "Mozilla/5.0"), []accesslog.Option{accesslog.Agents("containerd/")}, accesslog.No, "1 request is of a left-out user agent", 0},
+		{"containerd alone", kubelet, pull + accessOf("192.0.2.7", "GET /v2/"+manifests+"v1", 200, "Mozilla/5.0"), []accesslog.Option{accesslog.Agents("Containerd/")}, accesslog.Yes, "; 1 request is of a left-out", 3},
 		{"curl counts", kubelet, accessOf("192.0.2.7", "GET /v2/"+manifests+"v1", 200, "curl/8.5.0"), []accesslog.Option{accesslog.Ignore()}, accesslog.Yes, "", 1},
 		{"containerd left out", kubelet, pull, []accesslog.Option{accesslog.Ignore("containerd/")}, accesslog.No, "3 requests are of a left-out", 0},
 		{"only probes", kubelet, accessOf("192.0.2.7", "GET /v2/", 200, "kube-probe/1.34"), nil, accesslog.No, "never asked for", 0},
@@ -133,6 +137,9 @@ func TestServed(t *testing.T) {
 		{"from", kubelet, pull, []accesslog.Option{accesslog.From("192.0.2.0/24")}, accesslog.Yes, "", 3},
 		{"from another", kubelet, pull + accessOf("192.0.2.8", "GET /v2/a/b/manifests/v1", 200, node), []accesslog.Option{accesslog.From("192.0.2.8")}, accesslog.No, "3 requests were served to another client", 0},
 		{"from nobody", kubelet, pull, []accesslog.Option{accesslog.From("192.0.2.8")}, accesslog.Unknown, "no request is from 192.0.2.8: a proxy may stand between", 0},
+		{"from a mapped prefix", kubelet, pull, []accesslog.Option{accesslog.From("::ffff:192.0.2.0/120")}, accesslog.Yes, "", 3},
+		{"from every mapped address", kubelet, pull, []accesslog.Option{accesslog.From("::ffff:0.0.0.0/96")}, accesslog.Yes, "", 3},
+		{"from another mapped prefix", kubelet, pull, []accesslog.Option{accesslog.From("::ffff:192.0.2.8/128")}, accesslog.Unknown, "", 0},
 		{"from, and mapped", kubelet, accessOf("::ffff:192.0.2.7", "GET /v2/"+manifests+"v1", 200, node), []accesslog.Option{accesslog.From("192.0.2.7")}, accesslog.Yes, "", 1},
 		{"from behind a proxy", kubelet, accessOf("192.0.2.8", "GET /v2/a/b/manifests/v1", 200, node) + accessOf("192.0.2.99", "GET /v2/"+manifests+"v1", 200, node) + strings.Replace(logrus("GET", "/v2/"+manifests+"v1", 200, "1"), "192.0.2.7:42770", "192.0.2.8", 1), []accesslog.Option{accesslog.From("192.0.2.8")}, accesslog.Unknown, "1 request was served to 192.0.2.8 in a line of distribution's own, and to who is in the access line: a proxy may stand between", 0},
 		{"from behind a proxy, the other way round", kubelet, strings.Replace(logrus("GET", "/v2/"+manifests+"v1", 200, "1"), "192.0.2.7:42770", "192.0.2.8", 1) + accessOf("192.0.2.99", "GET /v2/"+manifests+"v1", 200, node), []accesslog.Option{accesslog.From("192.0.2.8")}, accesslog.Yes, "", 1},
@@ -299,6 +306,8 @@ func TestServedWrongCall(t *testing.T) {
 		{"GHCR.io/A", nil, `image: "GHCR.io/A" is no image: invalid reference format: repository name (A) must be lowercase (want a reference such as ghcr.io/siderolabs/kubelet:v1.34.1)`},
 		{"nginx", accesslog.From("node1"), `from: "node1" is no client (want an address or a prefix such as 192.0.2.0/24)`},
 		{"nginx", accesslog.Ignore(""), `ignore: the beginning "" is that of every user agent (want a name such as curl/)`},
+		{"nginx", accesslog.Agents(""), `agents: the beginning "" is that of every user agent (want a name such as curl/)`},
+		{"nginx", accesslog.Agents(), `agents: there is none (want a name such as containerd/)`},
 		{"nginx", accesslog.UnderPath("/v2/a b"), `path: "/v2/a b" is no path (want the path of the endpoint's URL, such as /v2/proxy/ghcr)`},
 	}
 	for _, tt := range tests {
@@ -402,6 +411,22 @@ func TestTimes(t *testing.T) {
 	assert.Equal(t, at("17:48:40"), got.Asked.First)
 	assert.Equal(t, at("17:50:41"), got.Asked.Last)
 	assert.Equal(t, 121*time.Second, got.Span())
+}
+
+// The user agents that are named are few, short and can be printed.
+func TestAgents(t *testing.T) {
+	var log strings.Builder
+	for i := range accesslog.MaxAgents + 2 {
+		log.WriteString(accessOf("192.0.2.7", "GET /v2/siderolabs/kubelet/manifests/v1", 200, fmt.Sprintf("%d\x1b[31m%s", i, strings.Repeat("é", 100))))
+	}
+	got, err := accesslog.Served(strings.NewReader(log.String()), kubelet)
+	require.NoError(t, err)
+	require.Len(t, got.Agents, accesslog.MaxAgents)
+	assert.Contains(t, got.Reason, " and others")
+	for _, name := range got.Agents {
+		assert.LessOrEqual(t, len(name), 128)
+	}
+	checkPrintable(t, got)
 }
 
 // A log with more images and clients than are kept still has its answer.
