@@ -22,7 +22,8 @@ func (t *tool) describeCompletion(root *cobra.Command) {
 	must(err)
 	completion.Short = "Print a script for a shell that completes commands and flags"
 	completion.Long = `Completion prints a script that makes a shell complete the commands, flags and
-their values. How to load it, 'mirrorctl completion SHELL --help' says.`
+their values. How to load it, 'mirrorctl completion SHELL --help' says. That of
+bash needs the package bash-completion.`
 	completion.Example = `  mirrorctl completion bash > mirrorctl.bash
   mirrorctl completion zsh > _mirrorctl`
 	completion.GroupID = "about"
@@ -31,8 +32,35 @@ their values. How to load it, 'mirrorctl completion SHELL --help' says.`
 	}
 	for _, shell := range completion.Commands() {
 		shell.Short = "Print the script for " + shell.Name()
+		shell.Long = howToLoad[shell.Name()]
 		shell.Example = fmt.Sprintf("  mirrorctl completion %s > completion.%s", shell.Name(), shell.Name())
 	}
+}
+
+// howToLoad says of each shell how it takes the script.
+var howToLoad = map[string]string{
+	"bash": `Bash prints the script for bash. It needs the functions of the package
+bash-completion. For this shell alone:
+
+  source <(mirrorctl completion bash)
+
+For every new one, write it to
+~/.local/share/bash-completion/completions/mirrorctl.`,
+	"zsh": `Zsh prints the script for zsh. For this shell alone, after compinit:
+
+  source <(mirrorctl completion zsh)
+
+For every new one, write it to a file _mirrorctl in a directory of $fpath.`,
+	"fish": `Fish prints the script for fish. For this shell alone:
+
+  mirrorctl completion fish | source
+
+For every new one, write it to ~/.config/fish/completions/mirrorctl.fish.`,
+	"powershell": `PowerShell prints the script for PowerShell. For this shell alone:
+
+  mirrorctl completion powershell | Out-String | Invoke-Expression
+
+For every new one, put that line into the file that $PROFILE names.`,
 }
 
 // completeVersions offers the minor versions of Talos that the library knows,

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -100,21 +101,20 @@ func TestExitCodes(t *testing.T) {
 	})
 }
 
-// TestBrokenPipe: a pipe that nobody reads ends a command without a word, and not
-// with 0, as it ends any program.
+// TestBrokenPipe: a pipe that nobody reads ends a command without a word, as it ends
+// any program, also where the signal was ignored when it began.
 func TestBrokenPipe(t *testing.T) {
-	r, w, err := os.Pipe()
-	require.NoError(t, err)
-	defer w.Close()
-	require.NoError(t, r.Close())
-	var errs bytes.Buffer
-	cmd := exec.Command("mirrorctl", "rules")
-	cmd.Stdout, cmd.Stderr = w, &errs
-	require.Error(t, cmd.Run())
-	assert.Empty(t, errs.String())
-
-	// Where there is no such signal.
-	code := run([]string{"rules"}, strings.NewReader(""), w, &errs)
-	assert.Equal(t, exitInput, code)
-	assert.Empty(t, errs.String())
+	for _, how := range []string{"", "trap '' PIPE; "} {
+		r, w, err := os.Pipe()
+		require.NoError(t, err)
+		require.NoError(t, r.Close())
+		var errs bytes.Buffer
+		cmd := exec.Command("sh", "-c", how+"exec mirrorctl rules")
+		cmd.Stdout, cmd.Stderr = w, &errs
+		var exit *exec.ExitError
+		require.ErrorAs(t, cmd.Run(), &exit)
+		require.NoError(t, w.Close())
+		assert.Equal(t, syscall.SIGPIPE, exit.Sys().(syscall.WaitStatus).Signal())
+		assert.Empty(t, errs.String())
+	}
 }

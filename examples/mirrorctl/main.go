@@ -20,6 +20,7 @@
 //	4    probe, served: the answer is not known
 //	5    probe, served: the answer is no
 //	130  probe was interrupted (143 by SIGTERM)
+//	141  whoever read standard output is gone (a shell's code for SIGPIPE)
 package main
 
 import (
@@ -31,7 +32,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"unicode"
 	"unicode/utf8"
 
@@ -107,10 +107,9 @@ func (t *tool) run(args []string) int {
 		return exitCall
 	}
 	if _, err := t.stdout.Write(t.result.Bytes()); err != nil {
-		// Whoever read it has seen enough; there is nobody to tell.
-		if !errors.Is(err, syscall.EPIPE) {
-			t.report(fmt.Errorf("standard output: %w", err))
-		}
+		// When the reader is gone, Go ends the process by SIGPIPE before this, also
+		// where that signal was ignored when it began.
+		t.report(fmt.Errorf("standard output: %w", err))
 		return exitInput
 	}
 	return code
@@ -247,7 +246,7 @@ func unknownCommand(root *cobra.Command, name string) error {
 
 // usage is cobra's, with a word for every part that a command of this tool has.
 const usage = `Usage:
-  {{if .HasAvailableSubCommands}}{{.CommandPath}} COMMAND{{else}}{{.UseLine}}{{end}}
+  {{if .HasAvailableSubCommands}}{{.CommandPath}} {{if .HasParent}}SHELL{{else}}COMMAND{{end}}{{else}}{{.UseLine}}{{end}}
 {{- if .HasExample}}
 
 Examples:
@@ -258,7 +257,7 @@ Examples:
   {{rpad .Name .NamePadding }} {{.Short}}{{end}}{{end}}{{end}}
 {{- if and .HasAvailableSubCommands (not .Groups)}}
 
-Commands:{{range .Commands}}{{if .IsAvailableCommand}}
+Shells:{{range .Commands}}{{if .IsAvailableCommand}}
   {{rpad .Name .NamePadding }} {{.Short}}{{end}}{{end}}{{end}}
 {{- if .Flags.HasAvailableFlags}}
 
@@ -266,12 +265,12 @@ Flags:
 {{.Flags.FlagUsages | trimTrailingWhitespaces}}{{end}}
 {{- if not .HasParent}}
 
-Exit codes: 0 done; 1 the input is wrong, or the result cannot be written; 2 the
-call is wrong; 3 convert would lose something; 4, 5 probe, served: the answer is
-not known, or no.{{end}}
+Exit codes: 0 done; 1 wrong input, or no way to write the result; 2 wrong call;
+3 convert would lose something; 4, 5 probe, served: not known, no; 130, 143
+probe was interrupted; 141 whoever read standard output is gone.{{end}}
 {{- if .HasAvailableSubCommands}}
 
-'{{.CommandPath}} COMMAND --help' says more about one.{{end}}
+'{{.CommandPath}} {{if .HasParent}}SHELL{{else}}COMMAND{{end}} --help' says more about one.{{end}}
 `
 
 // do makes a RunE of a command's work. Before it, every error is one of the call.

@@ -49,7 +49,7 @@ prints what is known by then; the exit code is 130, or 143 after SIGTERM.`,
 	}
 	in.register(cmd)
 	cmd.Flags().Var(&timeout, "timeout", "how long one endpoint may take, with redirects and login")
-	cmd.Flags().IntVar(&concurrency, "concurrency", concurrency, fmt.Sprintf("how many are asked at once, %d at most", maxQuestions))
+	cmd.Flags().IntVar(&concurrency, "concurrency", concurrency, fmt.Sprintf("ask `N` at once, %d at most", maxQuestions))
 	complete(cmd, "timeout", nil)
 	complete(cmd, "concurrency", nil)
 	output.register(cmd, "how the answers are printed")

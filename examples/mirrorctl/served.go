@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"syscall"
 	"text/tabwriter"
 	"time"
 
@@ -28,14 +29,16 @@ or nginx, also as kubectl logs prints it and compressed by gzip, and answers:
   yes      the mirror served the image
   no       it was asked for and not there, or it was never asked for
   unknown  the log cannot tell: it was not read to its end, is empty, cannot be
-           read for the most part, does not span --since to --until, …
+           read for the most part, does not span --since to --until, has HEAD
+           alone, may have lines that a client made, …
 
 A request counts once, also where distribution writes two lines for it. Probes
-and warm-ups are left out by their user agent. -o json and yaml have all counts;
-times are in nanoseconds.
+and warm-ups are left out by their user agent; whose requests were served, the
+reason says. -o json and yaml have all counts; times are in nanoseconds.
 
-The exit code is 0 for yes, 5 for no, 4 for unknown; 1 when IMAGE is no image or
-FILE cannot be opened.`,
+The exit code is 0 for yes, 5 for no, 4 for unknown; 1 when IMAGE is no image, or
+FILE is a directory or cannot be opened. Why a log was not read to its end stands
+on standard error, too.`,
 		Example: `  mirrorctl served --image ghcr.io/siderolabs/kubelet < access.log
   mirrorctl served --image ghcr.io/siderolabs/kubelet:v1.34.1 --client 192.0.2.7 -f access.log -o json
   mirrorctl served --image nginx --path /v2/proxy/hub -f harbor.log`,
@@ -50,9 +53,10 @@ FILE cannot be opened.`,
 	cmd.Flags().Var(&s.since, "since", "only requests from then on: a time such as 2026-11-30T17:00:00Z, or how long ago, such as 2h")
 	cmd.Flags().Var(&s.until, "until", "only requests up to then")
 	cmd.Flags().Var(&s.ignore, "ignore", "leave out user agents that begin so, instead of kube-probe/, curl/ and the like")
+	cmd.Flags().Var(&s.agents, "agent", "only user agents that begin so, such as containerd/")
 	cmd.Flags().BoolVar(&s.ignoreNone, "ignore-none", false, "leave out no user agent")
 	must(cmd.MarkFlagRequired("image"))
-	for _, flag := range []string{"image", "path", "client", "since", "until", "ignore"} {
+	for _, flag := range []string{"image", "path", "client", "since", "until", "ignore", "agent"} {
 		complete(cmd, flag, nil)
 	}
 	s.output.register(cmd, "how the answer is printed")
@@ -63,7 +67,7 @@ FILE cannot be opened.`,
 type served struct {
 	image, file, path, client string
 	since, until              moment
-	ignore                    names
+	ignore, agents            names
 	ignoreNone                bool
 	output                    encoding
 }
@@ -95,7 +99,7 @@ func (m *moment) Set(s string) error {
 }
 
 // servedFlags are the flags of the options of accesslog, by their errors' paths.
-var servedFlags = map[string]string{"from": "--client", "path": "--path", "ignore": "--ignore", "until": "--until"}
+var servedFlags = map[string]string{"from": "--client", "path": "--path", "ignore": "--ignore", "agents": "--agent", "until": "--until"}
 
 func (t *tool) served(s *served) error {
 	var opts []accesslog.Option
@@ -117,6 +121,9 @@ func (t *tool) served(s *served) error {
 	case s.ignoreNone || s.ignore.given:
 		opts = append(opts, accesslog.Ignore(s.ignore.list...))
 	}
+	if s.agents.given {
+		opts = append(opts, accesslog.Agents(s.agents.list...))
+	}
 
 	log := t.stdin
 	if s.file == "-" && isTerminal(t.stdin) {
@@ -128,6 +135,9 @@ func (t *tool) served(s *served) error {
 			return unreadable(s.file, err)
 		}
 		defer f.Close()
+		if info, err := f.Stat(); err == nil && info.IsDir() {
+			return unreadable(s.file, syscall.EISDIR)
+		}
 		log = f
 	}
 	report, err := accesslog.Served(log, s.image, opts...)
@@ -137,6 +147,9 @@ func (t *tool) served(s *served) error {
 			return wrongCall("%s: %s (%s)", servedFlags[wrong.Path], wrong.Reason, wrong.Fix)
 		}
 		return err
+	}
+	if report.Err != nil {
+		t.say("mirrorctl: %s", inFile(s.file, report.Err))
 	}
 	if s.output.text() {
 		t.printServed(report)
