@@ -27,7 +27,7 @@ func Script(c Config) (escape.Script, error) {
 	set(escape.Lit("sweep_stop_limit="), seconds(c.Stop))
 	set(escape.Lit("sweep_proc="), escape.Word(c.proc))
 
-	parts = append(parts, escape.Lit("\nsweep_enter() {\n  trap - EXIT HUP INT TERM\n  exec"))
+	parts = append(parts, escape.Lit("\nsweep_enter() {\n  sweep_unlock\n  trap - EXIT HUP INT TERM\n  exec"))
 	for _, word := range c.Entry {
 		parts = append(parts, escape.Lit(" "), escape.Word(word))
 	}
@@ -46,6 +46,7 @@ sweep_call=
 sweep_watcher=
 sweep_starting=
 sweep_pending=
+sweep_lock=
 
 sweep_say() {
   printf 'storesweep: %s\n' "$1" >&2
@@ -151,10 +152,77 @@ sweep_started() {
   fi
 }
 
-trap sweep_stop EXIT
+sweep_unlock() {
+  if [ -n "$sweep_lock" ]; then
+    rmdir -- "$sweep_lock" 2>/dev/null || :
+    sweep_lock=
+  fi
+}
+
+sweep_end() {
+  sweep_stop
+  sweep_unlock
+}
+
+trap sweep_end EXIT
 trap 'sweep_signal HUP 129' HUP
 trap 'sweep_signal INT 130' INT
 trap 'sweep_signal TERM 143' TERM
+
+# sweep_claim refuses while another start is under way. Each has a folder whose name says boot and
+# process, so a stale one is nobody's. Of two that see each other, none goes on.
+sweep_claim() {
+  sweep_process "/proc/$$/stat" || sweep_refuse "cannot read /proc/$$/stat"
+  sweep_lock=$sweep_run/start.$sweep_boot_name.$$.$sweep_began
+  mkdir -- "$sweep_lock" 2>/dev/null || [ -d "$sweep_lock" ] || sweep_refuse "cannot write in $sweep_run"
+  for sweep_other in "$sweep_run"/start.*; do
+    if [ "$sweep_other" = "$sweep_lock" ]; then
+      continue
+    fi
+    sweep_since=${sweep_other##*.}
+    sweep_old=${sweep_other%.*}
+    sweep_old=${sweep_old##*.}
+    case ${sweep_other##*/} in
+    "start.$sweep_boot_name".*)
+      if sweep_alive "$sweep_old" && [ "$sweep_began" = "$sweep_since" ]; then
+        sweep_refuse "another start, process $sweep_old, has not come to its end"
+      fi
+      ;;
+    esac
+    rmdir -- "$sweep_other" 2>/dev/null || :
+  done
+}
+
+# posh 0.14.1 has no -ef; the program test has it.
+if [ / -ef / ] 2>/dev/null; then
+  sweep_same() {
+    [ "$1" -ef "$2" ]
+  }
+else
+  sweep_same() {
+    env test "$1" -ef "$2"
+  }
+fi
+
+# sweep_unheld refuses while a process has the store's database open, which a containerd has from
+# its start to its end, wherever it listens.
+sweep_unheld() {
+  sweep_db=$sweep_store/io.containerd.metadata.v1.bolt/meta.db
+  [ -e "$sweep_db" ] || return 0
+  sweep_same "$sweep_db" "$sweep_db" || sweep_refuse "no test knows -ef"
+  for sweep_open in /proc/[0123456789]*/fd/*; do
+    if [ -f "$sweep_open" ] && sweep_same "$sweep_open" "$sweep_db"; then
+      sweep_open=${sweep_open#/proc/}
+      sweep_refuse "process ${sweep_open%%/*} has $sweep_db open: nothing is swept while it runs"
+    fi
+  done
+}
+
+# sweep_now reads the seconds since the boot.
+sweep_now() {
+  read -r sweep_seconds sweep_rest </proc/uptime || sweep_refuse 'cannot read /proc/uptime'
+  sweep_seconds=${sweep_seconds%%.*}
+}
 
 # sweep_orphan ends the containerd of a run of this script that was killed.
 sweep_orphan() {
@@ -199,6 +267,7 @@ sweep_ask() {
 }
 
 sweep_ctr() {
+  rm -f -- "$sweep_run/out" "$sweep_run/err"
   sweep_starting=yes
   sweep_ask "$@" </dev/null >"$sweep_run/out" 2>"$sweep_run/err" &
   sweep_call=$!
@@ -221,6 +290,7 @@ sweep_list() {
   *) sweep_ctr "$1" ls -q || return 1 ;;
   esac
   sweep_count=0
+  rm -f -- "$sweep_run/names"
   printf '' >"$sweep_run/names" || return 1
   while read -r sweep_name sweep_rest || [ -n "$sweep_name" ]; do
     if [ "$1 $sweep_name ${sweep_rest%% *}" = 'sandboxes ID CREATED' ]; then
@@ -270,7 +340,7 @@ sweep_through() {
       return 1
     fi
   done
-  rm -f -- "$sweep_private" "$sweep_private.ttrpc"
+  rm -f -- "$sweep_private" "$sweep_private.ttrpc" "$sweep_run/containerd.log" "$sweep_run/containerd.pid"
   sweep_starting=yes
   sweep_serve </dev/null >"$sweep_run/containerd.log" 2>&1 &
   sweep_pid=$!
@@ -281,18 +351,21 @@ sweep_through() {
   fi
   sweep_started
 
-  sweep_limit=5
-  sweep_try=1
+  sweep_now
+  sweep_deadline=$((sweep_seconds + sweep_ready_limit))
+  sweep_limit=$((sweep_ready_limit < 5 ? sweep_ready_limit : 5))
   until sweep_ctr version; do
     if ! sweep_alive "$sweep_pid"; then
       sweep_why='containerd ended before it was ready'
       return 1
     fi
-    if [ "$sweep_try" -ge "$sweep_ready_limit" ]; then
-      sweep_why="containerd was not ready after $sweep_try tries"
+    sweep_now
+    sweep_limit=$((sweep_deadline - sweep_seconds))
+    if [ "$sweep_limit" -le 0 ]; then
+      sweep_why="containerd was not ready after $sweep_ready_limit seconds"
       return 1
     fi
-    sweep_try=$((sweep_try + 1))
+    sweep_limit=$((sweep_limit < 5 ? sweep_limit : 5))
     sleep 1
   done
 
@@ -330,6 +403,7 @@ sweep_mounts() {
 }
 
 sweep_discard() {
+  sweep_unheld
   sweep_say "$sweep_why: throwing the whole store away"
   if [ -s "$sweep_run/containerd.log" ]; then
     tail -n 5 "$sweep_run/containerd.log" >&2 || :
@@ -363,18 +437,53 @@ esac
 if ! sweep_process "$sweep_proc/1/stat"; then
   sweep_refuse "$sweep_proc/1/stat does not say when the first process began"
 fi
+sweep_boot_name=$sweep_boot.$sweep_began
 sweep_boot="$sweep_boot $sweep_began"
 
-if [ -f "$sweep_run/boot" ] && [ "$(cat "$sweep_run/boot" 2>/dev/null)" = "$sweep_boot" ]; then
+# sweep_swept goes on to the node if the marker is of this boot.
+sweep_swept() {
+  if ! [ -f "$sweep_run/boot" ] || [ "$(cat "$sweep_run/boot" 2>/dev/null)" != "$sweep_boot" ]; then
+    return 0
+  fi
   sweep_say 'the store was swept in this boot already'
   sweep_enter "$@"
-fi
+}
+
+# sweep_own: a folder that others can change would lead what is written elsewhere. The numbers of its
+# owner and of this user are compared, since posh has no -O.
+sweep_own() {
+  if [ -L "$sweep_run" ]; then
+    sweep_refuse "$sweep_run is a symbolic link"
+  fi
+  [ -e "$sweep_run" ] || return 0
+  set -- $(ls -ldn -- "$sweep_run")
+  if [ "$#" -lt 3 ]; then
+    sweep_refuse "cannot read $sweep_run"
+  fi
+  if [ "$3" != "$(id -u)" ]; then
+    sweep_refuse "$sweep_run is not this user's"
+  fi
+  case $1 in
+  ?????w* | ????????w*) sweep_refuse "others may write in $sweep_run" ;;
+  esac
+}
+
+sweep_own
+sweep_swept "$@"
 
 # Before anything is touched: without the marker, the next start in this boot would sweep away what then runs.
-mkdir -p -- "$sweep_run" 2>/dev/null || sweep_refuse "cannot make the folder $sweep_run"
+mkdir -p -m 700 -- "$sweep_run" 2>/dev/null || sweep_refuse "cannot make the folder $sweep_run"
+sweep_own
+sweep_where=$(cd -P -- "$sweep_run" && pwd -P && echo x) || sweep_refuse "cannot enter $sweep_run"
+case $sweep_where in
+"$sweep_store"/*) sweep_refuse "$sweep_run is in the store" ;;
+esac
+sweep_claim
+sweep_swept "$@"
 if [ -d "$sweep_run/boot" ]; then
   sweep_refuse "$sweep_run/boot is a folder"
 fi
+rm -f -- "$sweep_run/boot.new" 2>/dev/null || sweep_refuse "cannot write $sweep_run/boot.new"
 if ! printf '%s\n' "$sweep_boot" 2>/dev/null >"$sweep_run/boot.new" || ! [ -s "$sweep_run/boot.new" ]; then
   sweep_refuse "cannot write $sweep_run/boot.new"
 fi
@@ -410,6 +519,7 @@ else
     sweep_refuse "a process listens on $sweep_socket: nothing is swept while it runs"
   fi
   sweep_orphan
+  sweep_unheld
   if [ "$sweep_found" = doomed ]; then
     sweep_why='a run before this one did not get to the end of throwing it away'
     sweep_discard

@@ -131,6 +131,7 @@ case $do in "hang $noun $verb") echo $$ >"$CTL/hangs" ;; esac
 printf '%s %s\n' "$noun" "$verb" >>"$CTL/ctr.log"
 case $do in
 "hang $noun $verb") exec sleep 600 ;;
+"pause $noun $verb") until [ -e "$CTL/go" ]; do sleep 0.05; done ;;
 "fail $noun $verb") echo 'ctr: first line' >&2; echo 'ctr: it is broken' >&2; exit 3 ;;
 "die $noun $verb") kill -KILL "$(cat "$CTL/containerd.pid")"; rm -f "$CTL/up" ;;
 "strange $noun $verb") printf -- '-rf\n'; exit 0 ;;
@@ -255,6 +256,7 @@ func (n *node) fill(t *testing.T) {
 	n.write(t, store+bolt+"containers", "c1\nc2\n0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\n")
 	n.write(t, store+bolt+"sandboxes", "s1\ns2\n")
 	n.write(t, store+bolt+"leases", "1234-Ab_c/d\n")
+	n.write(t, store+bolt+"meta.db", "")
 	n.write(t, store+"/io.containerd.content.v1.content/blobs/sha256/00", "an image\n")
 	n.write(t, store+"/.hidden/file", "x")
 	n.write(t, store+"/..also", "x")
@@ -460,7 +462,7 @@ func branches() []branch {
 		{"containerd is never ready", func(t *testing.T, n *node) {
 			ctl("containerd", "silent")(t, n)
 			n.config.Ready = 2 * time.Second
-		}, want{store: "empty", says: []string{"containerd was not ready after 2 tries" + thrown}}},
+		}, want{store: "empty", says: []string{"containerd was not ready after 2 seconds" + thrown}}},
 		{"containerd does not end", func(t *testing.T, n *node) {
 			ctl("containerd", "deaf")(t, n)
 			n.config.Stop = time.Second
@@ -471,8 +473,8 @@ func branches() []branch {
 		}, want{store: "empty", says: []string{" was killed after 1 seconds" + thrown}}},
 		{"ctr version hangs", func(t *testing.T, n *node) {
 			ctl("ctr", "hang version ")(t, n)
-			n.config.Ready = time.Second
-		}, want{store: "empty", says: []string{"containerd was not ready after 1 tries" + thrown}}},
+			n.config.Ready = 2 * time.Second
+		}, want{store: "empty", says: []string{"containerd was not ready after 2 seconds" + thrown}, calls: "version \n"}},
 		{"ctr lists what is no name", ctl("ctr", "strange leases ls"),
 			want{store: "empty", says: []string{"ctr leases ls prints what is no name" + thrown}}},
 
@@ -493,6 +495,31 @@ func branches() []branch {
 			want{code: 1, store: "filled", says: []string{"cannot make the folder"}}},
 		{"marker cannot be written", func(t *testing.T, n *node) { n.fill(t); n.write(t, "run/sweep/boot.new/x", "") },
 			want{code: 1, store: "filled", says: []string{"cannot write"}}},
+		{"run is a link", func(t *testing.T, n *node) {
+			n.fill(t)
+			n.write(t, "other/x", "")
+			os.Mkdir(n.file("run"), 0o755)
+			symlink(t, n.file("other"), n.file("run/sweep"))
+		}, want{code: 1, store: "filled", says: []string{"is a symbolic link"}}},
+		{"others may write in run", func(t *testing.T, n *node) {
+			n.fill(t)
+			n.write(t, "run/sweep/x", "")
+			os.Chmod(n.file("run/sweep"), 0o757)
+		}, want{code: 1, store: "filled", says: []string{"others may write in "}}},
+		{"run is a link's way into the store", func(t *testing.T, n *node) {
+			n.fill(t)
+			symlink(t, n.config.Store, n.file("run"))
+		}, want{code: 1, store: "filled", says: []string{" is in the store"}}},
+		{"links and pipes in run", func(t *testing.T, n *node) {
+			n.fill(t)
+			n.write(t, "run/sweep/x", "")
+			for _, name := range []string{"out", "err", "names", "containerd.log", "containerd.pid"} {
+				symlink(t, n.file("agent/canary"), n.file("run/sweep/"+name))
+			}
+			if err := syscall.Mkfifo(n.file("run/sweep/boot.new"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}, want{store: "swept"}},
 		{"marker is a folder", func(t *testing.T, n *node) { n.fill(t); n.write(t, "run/sweep/boot/x", "") },
 			want{code: 1, store: "filled", says: []string{"/boot is a folder"}}},
 		{"no boot ID", func(t *testing.T, n *node) { n.fill(t); n.write(t, "proc/sys/kernel/random/boot_id", "") },

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -127,6 +128,65 @@ func TestListening(t *testing.T) {
 		n.write(t, "proc/net/unix", "Num RefCount Protocol Flags Type St Inode Path\n0000000000000000: 00000003 00000000 00000000 0001 03 12345 "+n.config.Socket+"\n")
 		code, stderr = n.run(t, sh)
 		n.end(t, want{store: "swept"}, code, stderr)
+	})
+}
+
+// TestHeld: a containerd that has the store open is not disturbed, wherever it listens.
+func TestHeld(t *testing.T) {
+	each(t, func(t *testing.T, sh []string) {
+		t.Parallel()
+		n := newNode(t, "store")
+		n.fill(t)
+		db, err := os.Open(filepath.Join(n.config.Store, "io.containerd.metadata.v1.bolt", "meta.db"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		says := fmt.Sprintf("process %d has %s open", os.Getpid(), db.Name())
+		code, stderr := n.run(t, sh)
+		n.end(t, want{code: 1, store: "filled", says: []string{says}}, code, stderr)
+		if n.read("ctl/containerd.log") != "" {
+			t.Error("containerd was started")
+		}
+		n.write(t, "agent/store/.storesweep-discarding", "")
+		code, stderr = n.run(t, sh)
+		if _, err := os.Stat(db.Name()); code != 1 || err != nil || !strings.Contains(stderr, says) {
+			t.Errorf("exit code %d, %v\n%s", code, err, stderr)
+		}
+		db.Close()
+		code, stderr = n.run(t, sh)
+		n.end(t, want{store: "empty"}, code, stderr)
+	})
+}
+
+// TestTwoStarts: one that comes while another is under way touches nothing. What one left that
+// was killed hinders nobody.
+func TestTwoStarts(t *testing.T) {
+	each(t, func(t *testing.T, sh []string) {
+		t.Parallel()
+		n := newNode(t, "store")
+		n.fill(t)
+		for _, stale := range []string{"0001.4711.999999999.1", "0001.4711." + strconv.Itoa(os.Getpid()) + ".1", "0002.4711.1.0"} {
+			n.write(t, "run/sweep/x", "")
+			if err := os.Mkdir(n.file("run/sweep/start.0f6f0c4e-96f4-4f6c-9d5e-2f2f6f1f"+stale), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		n.write(t, "ctl/ctr", "pause containers ls")
+		cmd, first := n.command(t, sh)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		until(t, func() bool { return strings.Contains(n.read("ctl/ctr.log"), "containers ls") })
+		code, stderr := n.run(t, sh)
+		if code != 1 || !strings.Contains(stderr, fmt.Sprintf("another start, process %d,", cmd.Process.Pid)) || n.read("ctl/entered") != "" {
+			t.Errorf("exit code %d\n%s", code, stderr)
+		}
+		n.write(t, "ctl/go", "")
+		cmd.Wait()
+		n.end(t, want{store: "swept"}, cmd.ProcessState.ExitCode(), first.String())
+		if left, _ := filepath.Glob(n.file("run/sweep/start.*")); len(left) > 0 {
+			t.Errorf("left: %q", left)
+		}
 	})
 }
 
