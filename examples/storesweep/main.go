@@ -2,7 +2,8 @@
 // store outlives it, such as a container or a VM with a volume at
 // /var/lib/rancher/k3s:
 //
-//	go run ./examples/storesweep -- k3s server >/usr/local/bin/start-node
+//	go run ./examples/storesweep -- k3s server >start-node
+//	sh start-node --node-name a     # on the node, as root
 //
 // What the last run left (tasks, containers, sandboxes, leases) keeps names and
 // snapshots that the next one wants: "failed to reserve sandbox name". The images
@@ -20,15 +21,16 @@
 //	                                       then the marker, the entry point
 //	a store that is a symbolic link,       exit status 1, nothing touched
 //	a marker that cannot be written,
-//	a containerd that runs already
+//	a containerd that runs already,
+//	another start, a -run of others
 //	a store that cannot be emptied         exit status 1; the next start goes on with it
 //	SIGHUP, SIGINT, SIGTERM                128 + its number; no marker, so it begins anew
 //
 // The script is built with package escape: every setting is a Go value, and goes
 // through escape.Word. It is tested in dash 0.5.12, busybox 1.35 and the other
 // shells that escape promises, with stand-ins for containerd and ctr. The entry point gets the
-// script's environment with LC_ALL=C. The script needs Linux, and cat, mkdir, mv, rm,
-// sleep and tail; one of it at a time.
+// script's environment with LC_ALL=C. The script needs Linux, and cat, id, ls, mkdir, mv, rm,
+// rmdir, sleep and tail.
 package main
 
 import (

@@ -106,6 +106,8 @@ for word in "$@"; do printf '%s\n' "$word"; done >"$CTL/entered"
 printf '%s' "${NOTIFY_SOCKET-none}" >"$CTL/entry.notify"
 umask >"$CTL/entry.umask"
 `,
+	"k3s": `echo "k3s $*"
+`,
 	"containerd": `
 printf '%s\n' "$@" >"$CTL/containerd.args"
 printf '%s' "${NOTIFY_SOCKET-none}" >"$CTL/containerd.notify"
