@@ -108,7 +108,7 @@ func (t *tally) answer() (Answer, string) {
 func (t *tally) servedText() string {
 	c := &t.asked
 	s := fmt.Sprintf("served %s and %s", plural(c.Manifests, "manifest", "manifests"), plural(c.Blobs, "blob", "blobs"))
-	if c.first == c.last {
+	if stampOf(c.first) == stampOf(c.last) {
 		s += " at " + stampOf(c.first)
 	} else {
 		s += fmt.Sprintf(" from %s to %s", stampOf(c.first), stampOf(c.last))
