@@ -25,6 +25,9 @@ func (t *tally) answer() (Answer, string) {
 		if t.content == 0 {
 			doubt("to HEAD alone: a node looked, and had the content, took it from elsewhere or failed to get it")
 		}
+		if t.content > 0 && q.tag != "" && t.otherTag > 0 && t.contentOfTag == 0 {
+			doubt("what was served to GET may be of another tag")
+		}
 		if t.content > 0 && t.contentBlobs == 0 && t.failedBlobs+t.missingBlobs > 0 {
 			doubt("none of the blobs was served")
 		}

@@ -22,7 +22,7 @@
 // are none. Probes and warm-ups are left out by their user agent: [DefaultIgnored].
 //
 // A request is GET or HEAD of a manifest, or GET of a blob; its status says what came
-// of it, and what is served was pulled:
+// of it, and what is served to GET was pulled:
 //
 //	served     200, 206, 304; 302, 303, 307, which send to the storage
 //	missing    404, 410: the node goes on to its next endpoint
@@ -34,8 +34,7 @@
 // alone, and the reason says so. [UnderPath] is for a mirror with a path of its own.
 // The answer for a tag rests on its manifest: blobs and digests have no tag.
 //
-//	yes      the image was served, and something of it to GET: a node that has the
-//	         blobs takes the manifest alone
+//	yes      the image was served, and to GET: a node with its blobs takes no more
 //	no       it was asked for and never served, or never asked for
 //	unknown  a client may have forged lines. It was served to HEAD alone, or all of its
 //	         blobs failed. Or nothing was served, and the log was not read to its end;
@@ -46,12 +45,10 @@
 //	         another path, to a client behind a proxy, or of a tag that the log does
 //	         not name
 //
-// distribution 2.8.2 writes the user of a request's URL into the access line as it
-// is, a line feed too, so a client can write lines of its own before it. Such a
-// request shows, or hides in a line that is too long or split; then the answer is
-// neither yes nor no, unless all before it is older than Since.
+// distribution 2.8.2 writes the user of a request's URL into the access line as it is,
+// a line feed too: a client can write lines. Such a request shows, or is too long or
+// split; then the answer is unknown, unless all before it is older than Since.
 //
-// Memory is constant: [MaxImages] images and as many clients, the rest is counted
-// as other. Names are checked before they are kept: nothing returned has a control
-// character.
+// Memory is constant: [MaxImages] images and as many clients, the rest is counted as
+// other. Nothing that is returned has a control character.
 package accesslog

@@ -7,29 +7,42 @@ const digestsOfTag = 2
 // origins tells which manifests were asked for by a digest that comes from a tag. A
 // log does not say it: a node asks for the tag first, then for the digest.
 type origins struct {
-	left        map[string]int // of a client: how many digests its last tag explains
-	explained   map[uint64]bool
+	last        map[string]lastTag // of a client
+	explained   map[uint64]bool    // digests
 	unexplained map[uint64]bool
 	over        bool // more than are kept
 }
 
-func (o *origins) tag(client []byte) {
-	if _, ok := o.left[string(client)]; ok || len(o.left) < MaxClients && len(client) <= maxName {
-		o.left[string(client)] = digestsOfTag
+// lastTag is the last tag that a client asked for.
+type lastTag struct {
+	wanted bool // that of the question
+	left   int  // how many digests it explains
+}
+
+func newOrigins() origins {
+	return origins{last: map[string]lastTag{}, explained: map[uint64]bool{}, unexplained: map[uint64]bool{}}
+}
+
+func (o *origins) tag(client []byte, wanted bool) {
+	if _, ok := o.last[string(client)]; ok || len(o.last) < MaxClients && len(client) <= maxName {
+		o.last[string(client)] = lastTag{wanted, digestsOfTag}
 	}
 }
 
-func (o *origins) digest(client []byte, digest uint64) {
-	switch left := o.left[string(client)]; {
+// digest notes a digest, and tells whether it follows the tag of the question.
+func (o *origins) digest(client []byte, digest uint64) bool {
+	last := o.last[string(client)]
+	switch {
 	case o.explained[digest]:
-	case left > 0 && len(o.explained) < MaxImages:
-		o.left[string(client)] = left - 1
+	case last.left > 0 && len(o.explained) < MaxImages:
 		o.explained[digest] = true
+		o.last[string(client)] = lastTag{last.wanted, last.left - 1}
 	case len(o.unexplained) < MaxImages:
 		o.unexplained[digest] = true
 	default:
 		o.over = true
 	}
+	return last.wanted
 }
 
 // unclear tells whether a digest was asked for that no tag explains.

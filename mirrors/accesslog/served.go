@@ -46,7 +46,7 @@ func Served(log io.Reader, image string, opts ...Option) (*Report, error) {
 	}
 	t := tally{q: q, images: map[string]*imageEntry{}, clients: map[string]*clientEntry{}}
 	t.pairs.seed = maphash.MakeSeed()
-	t.origins = origins{left: map[string]int{}, explained: map[uint64]bool{}, unexplained: map[uint64]bool{}}
+	t.origins = newOrigins()
 	t.read(log)
 	return t.report(), nil
 }
@@ -109,6 +109,7 @@ type tally struct {
 	otherTagGet                  int // of the otherTag: GET
 	content                      int // served to GET, by digest or what was asked for
 	contentBlobs                 int // of the content: blobs
+	contentOfTag                 int // of the content: by the tag, or by a digest after it
 	failedBlobs, missingBlobs    int // of the repository
 	failedDigests                int // manifests of the repository by digest, failed or missing
 	origins                      origins
@@ -527,9 +528,14 @@ func (t *tally) repository(e *entry, about *target, o outcome, wanted, head bool
 	switch {
 	case about.blob:
 	case digest && !head:
-		t.origins.digest(addressOf(e.client), maphash.Bytes(t.pairs.seed, about.ref))
+		if t.origins.digest(addressOf(e.client), maphash.Bytes(t.pairs.seed, about.ref)) {
+			t.contentOfTag++
+		}
 	case !digest:
-		t.origins.tag(addressOf(e.client))
+		t.origins.tag(addressOf(e.client), wanted)
+		if wanted && !head {
+			t.contentOfTag++
+		}
 	}
 }
 

@@ -82,6 +82,8 @@ func TestServed(t *testing.T) {
 		{"its tag, looked at", kubelet + ":v1.34.1", access("HEAD /v2/"+manifests+"v1.34.1"+ns, 200), nil, accesslog.Unknown, "served 1 manifest and 0 blobs at 2026-11-30T17:48:41Z; to HEAD alone: a node looked", 1},
 		{"looked at, then failed", kubelet + ":v1.34.1", access("HEAD /v2/"+manifests+"v1.34.1"+ns, 200) + access("GET /v2/"+manifests+digest+ns, 500), nil, accesslog.Unknown, "failed to get it; 1 request for a manifest by digest failed", 1},
 		{"looked at, and another tag pulled", kubelet + ":v1.34.1", access("HEAD /v2/"+manifests+"v1.34.1"+ns, 200) + get(manifests+"v1.34.0"), nil, accesslog.Unknown, "to HEAD alone", 1},
+		{"looked at, and another tag pulled by digest", kubelet + ":v1.34.0", access("HEAD /v2/"+manifests+"v1.34.0"+ns, 200) + pull, nil, accesslog.Unknown, "what was served to GET may be of another tag", 1},
+		{"pulled, and another tag looked at", kubelet + ":v1.34.1", pull + access("HEAD /v2/"+manifests+"v1.34.0"+ns, 200), nil, accesslog.Yes, "", 1},
 		{"all blobs failed", kubelet + ":v1.34.1", access("HEAD /v2/"+manifests+"v1.34.1"+ns, 200) + get(manifests+digest+ns) + access("GET /v2/siderolabs/kubelet/blobs/"+layer, 500) + access("GET /v2/siderolabs/kubelet/blobs/"+layer, 404), nil, accesslog.Unknown, "none of the blobs was served; 1 request for a blob failed; 1 request for a blob missing (404)", 1},
 		{"one blob failed", kubelet, pull + access("GET /v2/siderolabs/kubelet/blobs/"+other, 500) + access("GET /v2/siderolabs/kubelet/blobs/"+other, 500), nil, accesslog.Yes, "2 requests for blobs failed; the log names", 3},
 		{"had all blobs", kubelet + ":v1.34.1", access("HEAD /v2/"+manifests+"v1.34.1"+ns, 200) + get(manifests+digest+ns), nil, accesslog.Yes, "", 1},
