@@ -589,22 +589,23 @@ func (t *tally) client(e *entry, about *target, o outcome) bool {
 	asked := t.q.isFrom(addr)
 	t.fromSeen = t.fromSeen || asked
 	t.fromUnclear = t.fromUnclear || err != nil
-	name := string(address)
+	var room [64]byte // no string for a client that is not kept
+	name := address
 	if err == nil {
-		name = addr.Unmap().WithZone("").String()
+		name = addr.Unmap().WithZone("").AppendTo(room[:0])
 	}
-	if !isRegistry([]byte(name)) {
+	if !isRegistry(name) {
 		t.otherClients++
 		return asked
 	}
-	c := t.clients[name]
+	c := t.clients[string(name)]
 	if c == nil {
 		if len(t.clients) >= MaxClients {
 			t.otherClients++
 			return asked
 		}
-		c = &clientEntry{address: name, asked: asked}
-		t.clients[name] = c
+		c = &clientEntry{address: string(name), asked: asked}
+		t.clients[c.address] = c
 	}
 	c.add(e, about, o)
 	return asked
