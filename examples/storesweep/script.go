@@ -413,7 +413,13 @@ sweep_discard() {
   fi
   (
     sweep_into || exit 1
-    printf '' >"./$sweep_doomed" || exit 1
+    # A mark that is there stays as it is: written through, a link would lead elsewhere and a pipe would block.
+    if [ -L "./$sweep_doomed" ] || { [ -e "./$sweep_doomed" ] && ! [ -f "./$sweep_doomed" ]; }; then
+      rm -rf -- "./$sweep_doomed" || exit 1
+    fi
+    if ! [ -e "./$sweep_doomed" ]; then
+      printf '' >"./$sweep_doomed" || exit 1
+    fi
     for sweep_entry in * .[!.]* ..?*; do
       if [ "$sweep_entry" = "$sweep_doomed" ]; then
         continue
@@ -476,7 +482,8 @@ mkdir -p -m 700 -- "$sweep_run" 2>/dev/null || sweep_refuse "cannot make the fol
 sweep_own
 sweep_where=$(cd -P -- "$sweep_run" && pwd -P && echo x) || sweep_refuse "cannot enter $sweep_run"
 case $sweep_where in
-"$sweep_store"/*) sweep_refuse "$sweep_run is in the store" ;;
+"$sweep_store"/* | "$sweep_store
+x") sweep_refuse "$sweep_run is in the store" ;;
 esac
 sweep_claim
 sweep_swept "$@"
@@ -505,7 +512,7 @@ elif [ -d "$sweep_store" ]; then
       sweep_found=store
     fi
   done
-  if [ -e "$sweep_store/$sweep_doomed" ]; then
+  if [ -e "$sweep_store/$sweep_doomed" ] || [ -L "$sweep_store/$sweep_doomed" ]; then
     sweep_found=doomed
   fi
 elif [ -e "$sweep_store" ]; then
@@ -513,6 +520,7 @@ elif [ -e "$sweep_store" ]; then
 fi
 
 if [ -z "$sweep_found" ]; then
+  sweep_orphan # its store may have been removed by hand
   sweep_say "nothing to sweep: $sweep_store holds no containerd store"
 else
   if sweep_listening "$sweep_socket"; then
@@ -525,6 +533,7 @@ else
     sweep_discard
   elif sweep_through; then
     sweep_stop
+    sweep_unheld # where the program was a wrapper that did not exec containerd
     sweep_say 'the store is swept'
   else
     sweep_stop

@@ -512,6 +512,26 @@ func branches() []branch {
 			n.fill(t)
 			symlink(t, n.config.Store, n.file("run"))
 		}, want{code: 1, store: "filled", says: []string{" is in the store"}}},
+		{"run is a link's way to the store itself", func(t *testing.T, n *node) {
+			n.fill(t)
+			os.Chmod(n.config.Store, 0o755)
+			symlink(t, filepath.Dir(n.config.Store), n.file("way"))
+			n.config.Run = n.file("way/" + filepath.Base(n.config.Store))
+		}, want{code: 1, store: "filled", says: []string{" is in the store"}}},
+		{"the mark is a link", func(t *testing.T, n *node) {
+			n.fill(t)
+			symlink(t, n.file("agent/canary"), n.file("agent/store/.storesweep-discarding"))
+		}, want{store: "empty", says: []string{thrown}}},
+		{"the mark is a link to nothing", func(t *testing.T, n *node) {
+			n.fill(t)
+			symlink(t, n.file("agent/nothing"), n.file("agent/store/.storesweep-discarding"))
+		}, want{store: "empty", says: []string{thrown}}},
+		{"the mark is a pipe", func(t *testing.T, n *node) {
+			n.fill(t)
+			if err := syscall.Mkfifo(n.file("agent/store/.storesweep-discarding"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}, want{store: "empty", says: []string{thrown}}},
 		{"links and pipes in run", func(t *testing.T, n *node) {
 			n.fill(t)
 			n.write(t, "run/sweep/x", "")

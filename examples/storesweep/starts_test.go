@@ -329,6 +329,30 @@ func TestKilled(t *testing.T) {
 				}
 			})
 		}
+		t.Run("store removed since", func(t *testing.T) {
+			t.Parallel()
+			n := newNode(t, "store")
+			n.fill(t)
+			n.config.Stop = time.Second
+			n.write(t, "ctl/ctr", "hang containers ls")
+			cmd, stderr := n.command(t, sh)
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			until(t, func() bool { return strings.Contains(n.read("ctl/ctr.log"), "containers ls") })
+			cmd.Process.Kill()
+			cmd.Process.Wait()
+			pid, err := strconv.Atoi(strings.TrimSpace(n.read("ctl/containerd.pid")))
+			if err != nil || !running(pid) {
+				t.Fatalf("containerd does not run: %v, %v\n%s", pid, err, stderr)
+			}
+			os.RemoveAll(n.config.Store)
+			n.write(t, "ctl/ctr", "")
+			if code, text := n.run(t, sh); code != 0 || !strings.Contains(text, "left its containerd, process "+strconv.Itoa(pid)) || running(pid) {
+				t.Errorf("exit status %d, containerd runs: %v\n%s", code, running(pid), text)
+				syscall.Kill(pid, syscall.SIGKILL)
+			}
+		})
 		t.Run("number in use", func(t *testing.T) {
 			t.Parallel()
 			n := newNode(t, "store")
