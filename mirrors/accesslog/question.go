@@ -83,6 +83,9 @@ const (
 	matchElsewhere       // the repository, under another path of the mirror
 )
 
+// ofRepository tells whether it is the repository that was asked about.
+func (m match) ofRepository() bool { return m == matchNamed || m == matchPath }
+
 // match compares a repository of a log, with its registry or "", with the question.
 func (q *question) match(registry, repository string) match {
 	named := registry != ""

@@ -407,13 +407,8 @@ func (t *tally) request(e *entry, second bool) {
 		t.late(e, &about, image, outside)
 		return
 	}
-	var m match
-	if image != nil {
-		m = image.match
-	} else {
-		m = t.q.match(strings.ToLower(string(about.registry)), string(about.repository))
-	}
-	mine := m == matchNamed || m == matchPath
+	m := t.matchOf(&about, image)
+	mine := m.ofRepository()
 	wanted := mine && t.q.wants(&about)
 	o := outcomeOf(e.status)
 	if outside || t.ignore {
@@ -483,6 +478,15 @@ func (t *tally) request(e *entry, second bool) {
 	}
 }
 
+// matchOf tells what a request has to do with the image. One of the images that are
+// kept has it already.
+func (t *tally) matchOf(about *target, image *imageEntry) match {
+	if image != nil {
+		return image.match
+	}
+	return t.q.match(strings.ToLower(string(about.registry)), string(about.repository))
+}
+
 // nameAgent notes the user agent of a served request.
 func (t *tally) nameAgent() {
 	if len(t.agents) > 0 && bytes.Equal(t.namedAgent, t.agent) {
@@ -545,9 +549,8 @@ func (t *tally) late(e *entry, about *target, image *imageEntry, outside bool) {
 		return
 	}
 	if t.q.fromText != "" && outcomeOf(e.status) == served {
-		m := t.q.match(strings.ToLower(string(about.registry)), string(about.repository))
 		addr, _ := netip.ParseAddr(string(addressOf(e.client)))
-		if (m == matchNamed || m == matchPath) && t.q.wants(about) && t.q.isFrom(addr) {
+		if t.matchOf(about, image).ofRepository() && t.q.wants(about) && t.q.isFrom(addr) {
 			t.otherAccess++
 		}
 	}
@@ -561,7 +564,7 @@ func (t *tally) late(e *entry, about *target, image *imageEntry, outside bool) {
 		c.time(e)
 		asked = c.asked
 	}
-	if asked && (image.match == matchNamed || image.match == matchPath) && t.q.wants(about) {
+	if asked && image.match.ofRepository() && t.q.wants(about) {
 		t.asked.time(e)
 	}
 }
