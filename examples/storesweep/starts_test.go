@@ -290,6 +290,25 @@ func TestSignalWhileStarting(t *testing.T) {
 	})
 }
 
+// killed starts the script, kills it while ctr hangs, and returns the number of the
+// containerd that it leaves.
+func (n *node) killed(t *testing.T, sh []string) (pid int) {
+	t.Helper()
+	n.write(t, "ctl/ctr", "hang containers ls")
+	cmd, stderr := n.command(t, sh)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, func() bool { return strings.Contains(n.read("ctl/ctr.log"), "containers ls") })
+	cmd.Process.Kill()
+	cmd.Process.Wait()
+	pid, err := strconv.Atoi(strings.TrimSpace(n.read("ctl/containerd.pid")))
+	if err != nil || !running(pid) {
+		t.Fatalf("containerd does not run: %v, %v\n%s", pid, err, stderr)
+	}
+	return pid
+}
+
 // TestKilled: the containerd of a start that was killed is ended by the next,
 // also when it does not want to; a process that has its number by now is not.
 func TestKilled(t *testing.T) {
@@ -301,19 +320,8 @@ func TestKilled(t *testing.T) {
 				n := newNode(t, "store")
 				n.fill(t)
 				n.config.Stop = time.Second
-				n.write(t, "ctl/ctr", "hang containers ls")
 				n.write(t, "ctl/containerd", mode)
-				cmd, stderr := n.command(t, sh)
-				if err := cmd.Start(); err != nil {
-					t.Fatal(err)
-				}
-				until(t, func() bool { return strings.Contains(n.read("ctl/ctr.log"), "containers ls") })
-				cmd.Process.Kill()
-				cmd.Process.Wait()
-				pid, err := strconv.Atoi(strings.TrimSpace(n.read("ctl/containerd.pid")))
-				if err != nil || !running(pid) {
-					t.Fatalf("containerd does not run: %v, %v\n%s", pid, err, stderr)
-				}
+				pid := n.killed(t, sh)
 				hangs, err := strconv.Atoi(strings.TrimSpace(n.read("ctl/hangs")))
 				if err != nil {
 					t.Fatal(err)
@@ -334,18 +342,7 @@ func TestKilled(t *testing.T) {
 			n := newNode(t, "store")
 			n.fill(t)
 			n.config.Stop = time.Second
-			n.write(t, "ctl/ctr", "hang containers ls")
-			cmd, stderr := n.command(t, sh)
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			until(t, func() bool { return strings.Contains(n.read("ctl/ctr.log"), "containers ls") })
-			cmd.Process.Kill()
-			cmd.Process.Wait()
-			pid, err := strconv.Atoi(strings.TrimSpace(n.read("ctl/containerd.pid")))
-			if err != nil || !running(pid) {
-				t.Fatalf("containerd does not run: %v, %v\n%s", pid, err, stderr)
-			}
+			pid := n.killed(t, sh)
 			os.RemoveAll(n.config.Store)
 			n.write(t, "ctl/ctr", "")
 			if code, text := n.run(t, sh); code != 0 || !strings.Contains(text, "left its containerd, process "+strconv.Itoa(pid)) || running(pid) {
